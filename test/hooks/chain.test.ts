@@ -6,36 +6,20 @@ import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { everyDelivery } from '../../src/store/hooks/delivery-log.ts';
 import { received } from '../support/data/ingest.ts';
 import { eventsOf, type Forks, forks } from '../support/events/forked-chain.ts';
+import { canonicalHashes } from '../support/events/from-anywhere.ts';
 import { winningChain } from '../support/events/winning-chain.ts';
 import { assertProperty, Seen, timeout } from '../support/property.ts';
 import { until } from '../support/time/until.ts';
 import { followed, withoutCanonical } from './follow.ts';
 import { payloadMistake } from './schemas.ts';
-import { definition, type HookServer, hookServer, receiver } from './server.ts';
+import { allOptions, filtersOf, type HookServer, hookServer, NOWHERE, receiver, started } from './server.ts';
 
 /** Matches nearly everything, and shows all of it. */
-const everything = [
-  { type: 'stx_event' },
-  { type: 'ft_event' },
-  { type: 'nft_event' },
-  { type: 'contract_call' },
-  { type: 'contract_deploy' },
-  { type: 'contract_log' },
-  { type: 'coinbase' },
-  { type: 'tenure_change' },
-];
-const allOptions = {
-  decode_clarity_values: true,
-  include_contract_abi: true,
-  include_contract_source_code: true,
-  include_post_conditions: true,
-  include_raw_transactions: true,
-  include_block_metadata: true,
-  include_block_signatures: true,
-};
-const started = { ...allOptions, enable_on_registration: true };
-/** Nobody listens there: deliveries wait, and are looked at in the queue. */
-const NOWHERE = 'http://127.0.0.1:9/';
+const allKinds = filtersOf(
+  ...['stx_event', 'ft_event', 'nft_event', 'contract_call', 'contract_deploy', 'contract_log', 'coinbase'],
+  'tenure_change',
+);
+const withAll = { ...allOptions, ...started };
 
 // biome-ignore lint/suspicious/noExplicitAny: payloads are looked into
 type Payload = any;
@@ -51,35 +35,18 @@ function bodies(server: HookServer, uuid: string, queue = 'live'): Payload[] {
     .map((row) => JSON.parse(deliveries.body(row.id) ?? 'null'));
 }
 
-const register = async (server: HookServer, events: object[], options: object): Promise<string> => {
-  const { status, body } = await server.request('POST', '/chainhooks/me', definition(NOWHERE, events, options));
-  expect([status, body.error]).toEqual([200, undefined]);
-  return body.uuid;
-};
+const register = (server: HookServer) => server.register(NOWHERE, withAll, allKinds);
 
-/** Heights and hashes of the canonical chain, ascending. */
-const canonical = (server: HookServer): string[] => {
-  const { history } = server.ingest;
-  const hashes: string[] = [];
-  for (let height = 1; height <= history.tip().height; height++) hashes.push(`0x${history.hashAt(height)?.toHex()}`);
-  return hashes;
-};
+const feed = (server: HookServer, events: readonly NodeEvent[]): void => server.feed(events.map(received));
 
-const feed = (server: HookServer, events: Iterable<NodeEvent>): void => {
-  for (const event of events) server.ingest.receive(received(event));
+/** Two blocks, then a rival of one of them, which wins. @param back blocks that the rival replaces */
+const rivals = (seed: number, back: number): Forks => {
+  const mined = { mine: 'back' as const, tenure: 'same' as const, transactions: 4 };
+  const grow = { ...mined, blocks: 0 };
+  return { seed, steps: [grow, grow, { ...mined, blocks: back }, { ...mined, mine: 'overtake', end: 1 }] };
 };
-
-const mined = { mine: 'back' as const, tenure: 'same' as const, transactions: 4 };
-/** Two blocks, then a sibling of the second block that wins. Random chains also have winning forks, but not in every run of the test. */
-const overtaken: Forks = {
-  seed: 0,
-  steps: [
-    { ...mined, blocks: 0 },
-    { ...mined, blocks: 0 },
-    { ...mined, blocks: 1 },
-    { ...mined, mine: 'overtake', end: 1 },
-  ],
-};
+/** Random chains also have winning forks, but not in every run of the test. */
+const overtaken = rivals(0, 1);
 
 test(
   'a receiver ends with the same transactions as on the canonical chain, for any forks',
@@ -90,17 +57,17 @@ test(
         const events = eventsOf(generated);
         await using server = await hookServer();
         await using straight = await hookServer();
-        const uuid = await register(server, everything, started);
-        const other = await register(straight, everything, started);
+        const uuid = await register(server);
+        const other = await register(straight);
         feed(server, events);
         feed(straight, winningChain(events));
         const payloads = bodies(server, uuid);
         const standing = followed(payloads);
         expect([...standing.values()]).toEqual([...followed(bodies(straight, other)).values()]);
-        const chain = new Set(canonical(server));
+        const chain = new Set(canonicalHashes(server.ingest));
         expect([...standing.keys()].filter((hash) => !chain.has(hash))).toEqual([]);
         if (payloads.some(({ event }) => event.rollback.length > 0)) seen.add('payloads with rollbacks');
-        const { status } = (await server.request('GET', `/chainhooks/me/${uuid}`)).body;
+        const status = await server.status(uuid);
         const delivered = payloads.reduce((sum, { event }) => sum + event.apply.length, 0);
         expect([status.occurrence_count, status.lag_blocks]).toEqual([delivered, 0]);
         expect(status.evaluated_block_count).toBeGreaterThanOrEqual(delivered);
@@ -121,24 +88,20 @@ test(
         const cut = Math.floor(share * events.length);
         await using live = await hookServer();
         await using away = await hookServer();
-        const [first, second] = [await register(live, everything, started), await register(away, everything, started)];
+        const [first, second] = [await register(live), await register(away)];
         feed(live, events);
         feed(away, events.slice(0, cut));
-        const { commands, store, dispatcher } = away.hooks;
+        const { commands, store } = away.hooks;
         const record = store.records.find(second, 'default');
         if (record === undefined) throw new Error('no hook');
         const task = { of: 'catch_up', hook: record.id, most: 1 } as const;
         await commands.run('hook.fail', { task, reason: 'for a test' });
         feed(away, events.slice(cut));
-        expect((await away.request('GET', `/chainhooks/me/${second}`)).body.status).toMatchObject({
-          status: 'interrupted',
-          enabled: false,
-          interrupted_reason: 'for a test',
-        });
-        await away.request('PATCH', `/chainhooks/me/${second}/enabled`, { enabled: true });
-        await until(async () => (await away.request('GET', `/chainhooks/me/${second}`)).body.status.lag_blocks === 0);
+        const interrupted = { status: 'interrupted', enabled: false, interrupted_reason: 'for a test' };
+        expect(await away.status(second)).toMatchObject(interrupted);
+        await away.setEnabled(second, true);
+        await until(async () => (await away.status(second)).lag_blocks === 0);
         await until(() => store.records.find(second, 'default')?.stage === 'live');
-        expect(dispatcher).toBeDefined();
         seen.add('payloads', bodies(away, second).length);
         expect([...followed(bodies(away, second)).values()]).toEqual([...followed(bodies(live, first)).values()]);
       }),
@@ -151,17 +114,10 @@ test(
 test('orphaned blocks from block 1 on are rolled back as delivered, with contract names from block 0', async () => {
   let named = 0;
   for (const seed of [0, 1, 2, 3]) {
-    // Two blocks, then a rival of the first block, which wins.
-    const steps = [
-      { ...mined, blocks: 0 },
-      { ...mined, blocks: 0 },
-      { ...mined, blocks: 2 },
-      { ...mined, mine: 'overtake' as const, end: 1 },
-    ];
     await using server = await hookServer();
-    const uuid = await register(server, everything, started);
+    const uuid = await register(server);
     let blocks = 0;
-    for (const event of eventsOf({ seed, steps })) {
+    for (const event of eventsOf(rivals(seed, 2))) {
       server.ingest.receive(received(event));
       if (event.path === '/new_block') blocks += 1;
       const record = server.hooks.store.records.find(uuid, 'default');
@@ -169,7 +125,7 @@ test('orphaned blocks from block 1 on are rolled back as delivered, with contrac
       const task = { of: 'catch_up', hook: record.id, most: 1 } as const;
       await server.hooks.commands.run('hook.fail', { task, reason: 'for a test' });
     }
-    await server.request('PATCH', `/chainhooks/me/${uuid}/enabled`, { enabled: true });
+    await server.setEnabled(uuid, true);
     await until(() => server.hooks.store.records.find(uuid, 'default')?.stage === 'live');
     const payloads = bodies(server, uuid);
     followed(payloads);
@@ -194,7 +150,7 @@ const chain = [
 test('one chain gives the same payloads live, by backfill, by evaluation and in previews', async () => {
   await using server = await hookServer();
   using target = receiver();
-  const uuid = await register(server, everything, started);
+  const uuid = await register(server);
   feed(server, chain);
   const live = followed(bodies(server, uuid));
   const blocks = live.size;
@@ -219,7 +175,7 @@ test('one chain gives the same payloads live, by backfill, by evaluation and in 
   const previewed: unknown[] = [];
   for (let start = 1; start <= 40; start += 5) {
     const { body } = await server.request('POST', '/chainhooks/preview', {
-      filters: { events: everything },
+      filters: { events: allKinds },
       options: allOptions,
       from_height: start,
       to_height: start + 4,
@@ -238,7 +194,7 @@ test('one chain gives the same payloads live, by backfill, by evaluation and in 
 
 test('a backfill of a hook with principals reads only the blocks with them, and misses none', async () => {
   await using server = await hookServer();
-  const full = await register(server, everything, started);
+  const full = await register(server);
   feed(server, chain);
   const calls = new Map<string, number>();
   for (const { event } of bodies(server, full)) {

@@ -9,7 +9,7 @@ import { changeRoutes, MAX_READERS, type ReaderForm } from '../../src/hooks/rout
 import { failures } from '../../src/http/errors.ts';
 import { responder } from '../../src/http/respond.ts';
 import { everyDelivery } from '../../src/store/hooks/delivery-log.ts';
-import { openSnapshots } from '../../src/store/read/snapshots.ts';
+import { openSnapshots, type Snapshots } from '../../src/store/read/snapshots.ts';
 import { routeContext } from '../api/route-context.ts';
 import { openApi } from '../support/api/api.ts';
 import { ingestOf, OTHER_IDENTITY, openAt, received, simulatedEvents } from '../support/data/ingest.ts';
@@ -17,32 +17,15 @@ import { snapshotsOf } from '../support/data/snapshots-by.ts';
 import { eventsOf, forks } from '../support/events/forked-chain.ts';
 import { assertProperty, Seen, timeout } from '../support/property.ts';
 import { until } from '../support/time/until.ts';
-import { definition, type HookServer, hookServer } from './server.ts';
+import { allOptions, filtersOf, type HookServer, hookServer, NOWHERE, started } from './server.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: changes are looked into
 type Change = any;
 
-const NOWHERE = 'http://127.0.0.1:9/';
-const words = [
-  'decoded_values',
-  'contract_abi',
-  'contract_source_code',
-  'post_conditions',
-  'raw_transactions',
-  'block_metadata',
-  'block_signatures',
-];
-const ALL = ['transactions', ...words].map((word) => `include=${word}`).join('&');
-const allOptions = {
-  decode_clarity_values: true,
-  include_contract_abi: true,
-  include_contract_source_code: true,
-  include_post_conditions: true,
-  include_raw_transactions: true,
-  include_block_metadata: true,
-  include_block_signatures: true,
-  enable_on_registration: true,
-};
+/** Includes all parts that the options of a chainhook add. */
+const ALL = ['transactions', 'decoded_values', ...Object.keys(allOptions).slice(1)]
+  .map((word) => `include=${word.replace('include_', '')}`)
+  .join('&');
 
 const PATH = '/stackside/v1/changes';
 const filtersIn = (events: readonly object[]): string => `filters=${encodeURIComponent(JSON.stringify({ events }))}`;
@@ -109,9 +92,7 @@ class EventReader {
   }
 }
 
-const feed = (server: HookServer, events: Iterable<NodeEvent>): void => {
-  for (const event of events) server.ingest.receive(received(event));
-};
+const feed = (server: HookServer, events: readonly NodeEvent[]): void => server.feed(events.map(received));
 const getFrom =
   ({ url }: { url: string }) =>
   (path: string): Promise<Response> =>
@@ -126,6 +107,17 @@ function notifiedChanges(server: HookServer, uuid: string): Change[] {
     const as = (change: string) => (block: Change) => ({ change, block });
     return [...event.rollback.map(as('rollback')), ...event.apply.map(as('apply'))];
   });
+}
+
+/** The route over an index, without a server. */
+function changesRoute(
+  snapshots: Snapshots,
+  replaced: Partial<Parameters<typeof changeRoutes>[0]>,
+  context: object = {},
+) {
+  const metrics = { opened() {}, closed() {}, sent() {} };
+  const [route] = changeRoutes({ snapshots, clock: systemClock, turns: new Turns(systemClock), metrics, ...replaced });
+  return route!.serve(routeContext({ snapshots, ...context }));
 }
 
 const withoutCursor = ({ change, block }: Change): Change => ({ change, block });
@@ -146,9 +138,9 @@ test(
           { type: 'tenure_change', cause: 'extended' },
         ];
         const sets: object[][] = [
-          [{ type: 'stx_event' }, { type: 'contract_call' }],
-          [{ type: 'contract_log' }, { type: 'coinbase' }],
-          [{ type: 'ft_transfer' }, { type: 'nft_mint' }, { type: 'contract_deploy' }],
+          filtersOf('stx_event', 'contract_call'),
+          filtersOf('contract_log', 'coinbase'),
+          filtersOf('ft_transfer', 'nft_mint', 'contract_deploy'),
         ];
         const live = await EventReader.open(server.url, ALL);
         feed(server, events.slice(3));
@@ -167,13 +159,7 @@ test(
         await using hooked = await hookServer();
         const uuids: string[] = [];
         for (const filters of sets) {
-          const { status, body } = await hooked.request(
-            'POST',
-            '/chainhooks/me',
-            definition(NOWHERE, filters, allOptions),
-          );
-          expect([status, body.error]).toEqual([200, undefined]);
-          uuids.push(body.uuid);
+          uuids.push(await hooked.register(NOWHERE, { ...allOptions, ...started }, filters));
         }
         feed(hooked, events);
         for (const [index, filters] of sets.entries()) {
@@ -256,13 +242,7 @@ test('a long poll is answered only when its time ends or a block arrives', async
       isCancelled = true;
     };
   };
-  const [route] = changeRoutes({
-    snapshots,
-    clock: { ...systemClock, after, monotonic: () => now },
-    turns: new Turns(systemClock),
-    metrics: { opened() {}, closed() {}, sent() {} },
-  });
-  const serve = route!.serve(routeContext({ snapshots }));
+  const serve = changesRoute(snapshots, { clock: { ...systemClock, after, monotonic: () => now } });
   let isAnswered = false;
   const ask = async (): Promise<Change> => {
     const response = await serve(new Request(`http://localhost${PATH}?after=tip&wait=30`));
@@ -297,16 +277,10 @@ test('streams and long polls end when the client disconnects and when the server
   const count = (step: number) => (form: ReaderForm) => {
     counts[form] += step;
   };
-  const [route] = changeRoutes({
-    snapshots,
-    clock: systemClock,
-    turns: new Turns(systemClock),
-    stopping: stopping.signal,
-    metrics: { opened: count(1), closed: count(-1), sent() {} },
-  });
+  const metrics = { opened: count(1), closed: count(-1), sent() {} };
   const logged: unknown[] = [];
   const failure = failures(responder('test'), (event) => logged.push(event));
-  const serve = route!.serve(routeContext({ snapshots, failure }));
+  const serve = changesRoute(snapshots, { stopping: stopping.signal, metrics }, { failure });
   const http = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: serve });
   const url = http.url.origin;
   try {
@@ -337,23 +311,12 @@ test('changes are made only as fast as the reader reads, and the number of reade
   using directory = ingestOf(chain.map(received));
   using snapshots = snapshotsOf(directory.path);
   let written = 0;
-  const [route] = changeRoutes({
-    snapshots,
-    clock: systemClock,
-    turns: new Turns(systemClock),
-    metrics: {
-      opened() {},
-      closed() {},
-      sent(_, changes) {
-        written += changes;
-      },
-    },
-  });
-  const serve = route!.serve(routeContext({ snapshots }));
-  const connect = async () => {
-    const request = new Request(`http://localhost${PATH}?${ALL}`, { headers: { accept: 'text/event-stream' } });
-    return serve(request);
+  const sent = (_: unknown, changes: number) => {
+    written += changes;
   };
+  const serve = changesRoute(snapshots, { metrics: { opened() {}, closed() {}, sent } });
+  const connect = async () =>
+    serve(new Request(`http://localhost${PATH}?${ALL}`, { headers: { accept: 'text/event-stream' } }));
   const slow = (await connect()).body!.getReader();
   for (let read = 0; read < 8; read++) {
     await slow.read();
@@ -401,10 +364,8 @@ test('an invalid request is rejected with the name of the parameter', async () =
 test('an invalid Last-Event-ID is rejected with the name of the header', async () => {
   const headers = { accept: 'text/event-stream', 'last-event-id': 'abc' };
   const response = await fetch(`${server.url}${PATH}`, { headers });
-  expect([response.status, ((await response.json()) as { message: string }).message]).toEqual([
-    400,
-    'headers/last-event-id must be the id of an event that this route sent',
-  ]);
+  const message = 'headers/last-event-id must be the id of an event that this route sent';
+  expect([response.status, await response.json()]).toEqual([400, expect.objectContaining({ message })]);
 });
 
 test('a cursor from another log is rejected if its block is unknown, and a future cursor waits for its step', async () => {

@@ -3,7 +3,7 @@ import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { silentMachine } from '../../src/hooks/machine.ts';
 import { type OpenApi, openApi } from '../support/api/api.ts';
-import { emptyDirectory, type OpenIngest, openAt, received } from '../support/data/ingest.ts';
+import { emptyDirectory, openAt, received } from '../support/data/ingest.ts';
 import { rebuildIndex } from '../support/data/rebuild.ts';
 import { eventsOf, type Forks, forks } from '../support/events/forked-chain.ts';
 import { canonicalHashes, fromAnywhere } from '../support/events/from-anywhere.ts';
@@ -63,13 +63,6 @@ class Follower {
     return this.chain.map(({ hash }) => hash);
   }
 }
-
-const canonical = ({ ingest }: OpenIngest): string[] => {
-  const { history } = ingest;
-  const hashes: string[] = [];
-  for (let height = 1; height <= history.tip().height; height++) hashes.push(`0x${history.hashAt(height)?.toHex()}`);
-  return hashes;
-};
 
 const moves = fc.array(
   fc.record({
@@ -141,7 +134,7 @@ test(
             reader.apply(change);
             changes.push(change);
           }
-          expect(reader.hashes).toEqual(canonical(open));
+          expect(reader.hashes).toEqual(canonicalHashes(open.ingest));
           seen.add('rollbacks', changes.filter(({ change }) => change === 'rollback').length);
 
           const whole = JSON.stringify(changes);
@@ -196,7 +189,7 @@ test(
         const first = await pageOf(api, null, `from_height=${height}&limit=500`);
         for (const change of first.results) reader.apply(change);
         expect(first.results.every(({ change }) => change === 'apply')).toBe(true);
-        expect(reader.hashes).toEqual(canonical(open).slice(height - 1));
+        expect(reader.hashes).toEqual(canonicalHashes(open.ingest).slice(height - 1));
         for (const event of events.slice(count)) open.ingest.receive(event);
         const later = await changesAfter(api, first.next);
         // A fork from below the height rolls back blocks that the reader never received.
@@ -205,7 +198,7 @@ test(
         );
         if (below >= 0) return;
         for (const change of later) reader.apply(change);
-        expect(reader.hashes).toEqual(canonical(open).slice(height - 1));
+        expect(reader.hashes).toEqual(canonicalHashes(open.ingest).slice(height - 1));
       }),
       { cases: 2, shrink: false, always: 'each case begins at a height and reads to the end' },
     );

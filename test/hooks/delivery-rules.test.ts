@@ -13,18 +13,13 @@ import { heldClock } from '../support/time/held-clock.ts';
 import { until } from '../support/time/until.ts';
 import { CONSUMER, type DirectHooks, directHooks, loopback } from './direct.ts';
 import { followed } from './follow.ts';
-import { definition, receiver } from './server.ts';
+import { definition, everything, NOWHERE, type Received, receiver, started, straightChain } from './server.ts';
 
-const NOWHERE = 'http://127.0.0.1:9/';
 const DAY = 24 * 3_600_000;
-const started = { enable_on_registration: true };
-const everything = ['stx_event', 'contract_call', 'contract_deploy', 'tenure_change', 'coinbase'].map((type) => ({
-  type,
-}));
 const mined = { mine: 'back' as const, tenure: 'same' as const, transactions: 4 };
 const grow = { ...mined, blocks: 0 };
 
-const straight = eventsOf({ seed: 3, steps: Array.from({ length: 8 }, () => grow) }).map(received);
+const straight = straightChain(8, 4);
 /** Three blocks, then a rival of the second block with two more blocks, which wins. */
 const forked = eventsOf({
   seed: 3,
@@ -33,10 +28,8 @@ const forked = eventsOf({
 /** The number of events up to the block of a height. */
 const upTo = (events: typeof straight, height: number): number =>
   1 + events.findIndex(({ path, text }) => path === '/new_block' && JSON.parse(text).block_height === height);
-const feed = ({ ingest }: DirectHooks, events: typeof straight) => {
-  for (const event of events) ingest.receive(event);
-};
-const states = (direct: DirectHooks, uuid: string) => direct.deliveries(uuid).map(({ state }) => state);
+/** The events up to the block that leaves the chain. */
+const third = upTo(forked, 3);
 const bodies = ({ hooks }: DirectHooks, list: readonly { id: number }[]) =>
   list.map(({ id }) => JSON.parse(hooks.store.deliveries.body(id) ?? 'null'));
 
@@ -70,7 +63,7 @@ describe('Retry-After', () => {
     using target = receiver();
     target.answer = () => new Response('', { status, headers: { 'retry-after': retryAfter } });
     const uuid = await direct.register(definition(target.url, everything, started));
-    feed(direct, straight.slice(0, upTo(straight, 1)));
+    direct.feed(straight.slice(0, upTo(straight, 1)));
     await until(() => direct.deliveries(uuid)[0]?.state === 'failed');
     return (direct.deliveries(uuid)[0]?.nextAttemptAt ?? 0) - direct.clock.time;
   };
@@ -114,11 +107,11 @@ describe('a clock that is set back', () => {
     const { direct, waits } = withRetries(directory.path, 1_800_000_000_000, target);
     await using _ = direct;
     const uuid = await direct.register(definition(target.url, everything, started));
-    feed(direct, straight.slice(0, upTo(straight, 1)));
+    direct.feed(straight.slice(0, upTo(straight, 1)));
     await until(() => waits.length === 1);
     direct.clock.time -= back;
     waits[0]!.end();
-    await until(() => states(direct, uuid)[0] === 'delivered' || waits.length > 1);
+    await until(() => direct.states(uuid)[0] === 'delivered' || waits.length > 1);
     expect(waits).toHaveLength(1);
   });
 
@@ -127,7 +120,7 @@ describe('a clock that is set back', () => {
     using target = receiver();
     const first = withRetries(directory.path, 1_800_000_000_000, target);
     const uuid = await first.direct.register(definition(target.url, everything, started));
-    feed(first.direct, straight.slice(0, upTo(straight, 1)));
+    first.direct.feed(straight.slice(0, upTo(straight, 1)));
     await until(() => first.waits.length === 1);
     await first.direct.stop();
     const { direct, waits } = withRetries(directory.path, 1_700_000_000_000, target);
@@ -135,7 +128,7 @@ describe('a clock that is set back', () => {
     await until(() => waits.length === 1);
     expect(waits[0]!.ms).toBe(60 * MINUTE);
     waits[0]!.end();
-    await until(() => states(direct, uuid)[0] === 'delivered' || waits.length > 1);
+    await until(() => direct.states(uuid)[0] === 'delivered' || waits.length > 1);
     expect(waits).toHaveLength(1);
   });
 });
@@ -143,7 +136,7 @@ describe('a clock that is set back', () => {
 test('a replaced secret signs along with the new one for exactly a day', async () => {
   await using direct = directHooks();
   using target = receiver();
-  feed(direct, straight);
+  direct.feed(straight);
   const uuid = await direct.register(definition(target.url, everything));
   const signatures = async () => {
     await direct.trial.test(CONSUMER, uuid, {});
@@ -162,7 +155,7 @@ test('a replaced secret signs along with the new one for exactly a day', async (
 describe('during a request', () => {
   const backfill = async (direct: DirectHooks, url: string) => {
     const uuid = await direct.register(definition(url, everything));
-    feed(direct, straight);
+    direct.feed(straight);
     const job = await direct.trial.backfill(CONSUMER, uuid, { from: 1, to: 3, dryRun: false });
     const state = () => direct.trial.getBackfill(CONSUMER, uuid, job.id);
     await until(() => state().state === 'completed');
@@ -176,10 +169,10 @@ describe('during a request', () => {
     await until(() => target.waiting() === 1);
     await direct.trial.cancelBackfill(CONSUMER, uuid, job.id);
     const cancelled = direct.deliveries(uuid).map(() => 'cancelled');
-    expect(states(direct, uuid)).toEqual(cancelled as never);
+    expect(direct.states(uuid)).toEqual(cancelled as never);
     target.answer(status);
     await until(() => !direct.hooks.dispatcher.underWay().includes(direct.deliveries(uuid)[0]!.id));
-    expect(states(direct, uuid)).toEqual(cancelled as never);
+    expect(direct.states(uuid)).toEqual(cancelled as never);
     expect(state()).toMatchObject({ state: 'cancelled', deliveries: { queued: 3, delivered: 0, dead: 0 } });
     expect(target.received).toHaveLength(1);
   });
@@ -188,7 +181,7 @@ describe('during a request', () => {
     await using direct = directHooks();
     using target = holdingTarget();
     const uuid = await direct.register(definition(target.url, everything, started));
-    feed(direct, straight);
+    direct.feed(straight);
     const [first] = direct.deliveries(uuid);
     await until(() => target.waiting() === 1);
     await direct.managed.remove(CONSUMER, uuid);
@@ -201,7 +194,7 @@ describe('during a request', () => {
     await using direct = directHooks();
     using target = holdingTarget();
     const uuid = await direct.register(definition(target.url, everything, started));
-    feed(direct, straight.slice(0, upTo(straight, 1)));
+    direct.feed(straight.slice(0, upTo(straight, 1)));
     await until(() => target.waiting() === 1);
     target.answer(500);
     await until(() => direct.deliveries(uuid)[0]?.state === 'failed');
@@ -225,7 +218,7 @@ describe('during a request', () => {
     await using direct = directHooks();
     using target = holdingTarget();
     const uuid = await direct.register(definition(target.url, everything, started));
-    feed(direct, straight);
+    direct.feed(straight);
     await until(() => target.waiting() === 1);
     const [first] = direct.deliveries(uuid);
     expect(direct.hooks.dispatcher.underWay().includes(first!.id)).toBe(true);
@@ -244,7 +237,7 @@ test('a backfill continues after a dead delivery, and its hook stays enabled', a
   const uuid = await direct.register(definition(target.url, everything, started));
   const job = () => direct.trial.getBackfill(CONSUMER, uuid, id);
   await direct.managed.update(CONSUMER, uuid, { filters: { events: [] } });
-  feed(direct, straight);
+  direct.feed(straight);
   await direct.managed.update(CONSUMER, uuid, { filters: { events: everything } });
   const { id } = await direct.trial.backfill(CONSUMER, uuid, { from: 1, to: 8, dryRun: false });
   await until(() => job().deliveries.delivered + job().deliveries.dead === 8);
@@ -265,7 +258,7 @@ test('a failing backfill or redelivery can be skipped, which sends the next deli
   await using direct = directHooks();
   using target = receiver();
   const uuid = await direct.register(definition(target.url, everything));
-  feed(direct, straight);
+  direct.feed(straight);
   const job = () => direct.trial.getBackfill(CONSUMER, uuid, id);
   const firstOfQueue = () => direct.deliveries(uuid).find(({ state }) => state === 'failed');
   target.answer = () => new Response('', { status: target.received.length === 1 ? 500 : 200 });
@@ -274,14 +267,14 @@ test('a failing backfill or redelivery can be skipped, which sends the next deli
   const [first, second] = direct.deliveries(uuid);
   await expect(direct.log.skip(CONSUMER, uuid, second!.webhookId)).rejects.toThrow('blocks no other delivery');
   await direct.log.skip(CONSUMER, uuid, first!.webhookId);
-  await until(() => states(direct, uuid).join() === 'dead,delivered,delivered');
+  await until(() => direct.states(uuid).join() === 'dead,delivered,delivered');
   expect(job().deliveries).toEqual({ queued: 3, delivered: 2, dead: 1 });
 
   target.answer = () => new Response('', { status: target.received.length === 4 ? 500 : 200 });
   await direct.log.redeliverMany(CONSUMER, uuid, { states: ['delivered'] });
   await until(() => firstOfQueue() !== undefined);
   await direct.log.skip(CONSUMER, uuid, second!.webhookId);
-  await until(() => states(direct, uuid).join() === 'dead,dead,delivered');
+  await until(() => direct.states(uuid).join() === 'dead,dead,delivered');
   expect(job().deliveries).toEqual({ queued: 3, delivered: 2, dead: 1 });
   // No delivery waits, so that there is nothing to cancel.
   await direct.trial.cancelBackfill(CONSUMER, uuid, id);
@@ -291,13 +284,12 @@ test('a failing backfill or redelivery can be skipped, which sends the next deli
 test('a block that a backfill delivered is rolled back if it is orphaned', async () => {
   await using direct = directHooks();
   const uuid = await direct.register(definition(NOWHERE, everything));
-  const third = upTo(forked, 3);
-  feed(direct, forked.slice(0, third));
+  direct.feed(forked.slice(0, third));
   await direct.managed.setEnabled(CONSUMER, uuid, true);
   const job = await direct.trial.backfill(CONSUMER, uuid, { from: 1, to: 3, dryRun: false });
   await until(() => direct.trial.getBackfill(CONSUMER, uuid, job.id).state === 'completed');
   const hashes = [2, 3].map((height) => `0x${direct.ingest.history.hashAt(height)?.toHex()}`);
-  feed(direct, forked.slice(third));
+  direct.feed(forked.slice(third));
   const deliveries = direct.deliveries(uuid);
   const live = deliveries.filter(({ queue }) => queue === 'live');
   expect(live[0]?.blocks.rollback.map((block) => block.index_block_hash)).toEqual(hashes.toReversed());
@@ -307,12 +299,11 @@ test('a block that a backfill delivered is rolled back if it is orphaned', async
 test('after catching up over a fork, sequence numbers and ids continue without a gap', async () => {
   await using direct = directHooks();
   const uuid = await direct.register(definition(NOWHERE, everything, started));
-  const third = upTo(forked, 3);
-  feed(direct, forked.slice(0, third));
+  direct.feed(forked.slice(0, third));
   const before = direct.deliveries(uuid).map(({ webhookId }) => webhookId);
   expect(before).toHaveLength(3);
   await direct.interrupt(uuid);
-  feed(direct, forked.slice(third));
+  direct.feed(forked.slice(third));
   await direct.managed.setEnabled(CONSUMER, uuid, true);
   await until(() => direct.record(uuid).stage === 'live');
   const after = direct.deliveries(uuid);
@@ -332,14 +323,14 @@ test('the number of concurrent requests never exceeds the limit', async () => {
   using target = holdingTarget();
   const uuids: string[] = [];
   for (let hook = 0; hook < 7; hook++) uuids.push(await direct.register(definition(target.url, everything, started)));
-  feed(direct, straight.slice(0, upTo(straight, 2)));
+  direct.feed(straight.slice(0, upTo(straight, 2)));
   const total = uuids.length * 2;
   for (let answered = 0; answered < total; answered++) {
     const inHand = Math.min(3, total - answered);
     await until(() => target.waiting() >= inHand);
     target.answer();
   }
-  await until(() => uuids.every((uuid) => states(direct, uuid).every((state) => state === 'delivered')));
+  await until(() => uuids.every((uuid) => direct.states(uuid).every((state) => state === 'delivered')));
   expect([target.received.length, target.most()]).toEqual([total, 3]);
 });
 
@@ -350,23 +341,23 @@ test('receivers that hang during retries leave room for first attempts', async (
   const bad: string[] = [];
   for (let hook = 0; hook < 5; hook++) bad.push(await direct.register(definition(hanging.url, everything, started)));
   const firstBlock = upTo(straight, 1);
-  feed(direct, straight.slice(0, firstBlock));
+  direct.feed(straight.slice(0, firstBlock));
   for (let answered = 0; answered < 5; answered++) {
     await until(() => hanging.waiting() > 0);
     hanging.answer(500);
   }
-  await until(() => bad.every((uuid) => states(direct, uuid)[0] === 'failed'));
+  await until(() => bad.every((uuid) => direct.states(uuid)[0] === 'failed'));
   direct.clock.time += 10_000;
   for (const uuid of bad) direct.wake(uuid);
   await until(() => hanging.waiting() === 3);
   const good = await direct.register(definition(healthy.url, everything, started));
-  feed(direct, straight.slice(firstBlock));
-  await until(() => direct.deliveries(good).length > 0 && states(direct, good).every((state) => state === 'delivered'));
+  direct.feed(straight.slice(firstBlock));
+  await until(() => direct.deliveries(good).length > 0 && direct.states(good).every((state) => state === 'delivered'));
   expect(hanging.waiting()).toBe(3);
   // The waiting deliveries are sent once there is room.
   await until(() => {
     hanging.answer(200);
-    return bad.every((uuid) => states(direct, uuid)[0] === 'delivered');
+    return bad.every((uuid) => direct.states(uuid)[0] === 'delivered');
   });
   expect(hanging.most()).toBeLessThanOrEqual(4);
 });
@@ -375,7 +366,7 @@ test('a hook that catches up queues only a few deliveries, and more as the recei
   await using direct = directHooks();
   using target = holdingTarget();
   const uuid = await direct.register(definition(target.url, everything));
-  feed(direct, straight);
+  direct.feed(straight);
   const { deliveries } = direct.tables;
   const { openUpTo } = deliveries;
   deliveries.openUpTo = (id, queue, limit) => (openUpTo(id, queue, limit) < 3 ? 0 : limit);
@@ -386,7 +377,7 @@ test('a hook that catches up queues only a few deliveries, and more as the recei
     target.answer();
   }
   await until(() => direct.record(uuid).stage === 'live');
-  await until(() => states(direct, uuid).every((state) => state === 'delivered'));
+  await until(() => direct.states(uuid).every((state) => state === 'delivered'));
   expect(direct.deliveries(uuid).flatMap(({ blocks }) => blocks.apply.map(({ height }) => height))).toEqual([
     1, 2, 3, 4, 5, 6, 7, 8,
   ]);
@@ -401,7 +392,7 @@ test('a host that left its cluster delivers even if another host wrote results b
     earlier.tables.records.setEpoch(7);
   }
   await using alone = directHooks({ directory: directory.path });
-  feed(alone, straight.slice(0, upTo(straight, 2)));
+  alone.feed(straight.slice(0, upTo(straight, 2)));
   await until(() => alone.hooks.store.deliveries.waitingOfAll().count === 0, 'the end of the queue');
   expect(target.received).toHaveLength(2);
 });
@@ -410,7 +401,7 @@ test('a delivery without its body interrupts its hook with a reason', async () =
   await using direct = directHooks();
   using target = holdingTarget();
   const uuid = await direct.register(definition(target.url, everything, started));
-  feed(direct, straight.slice(0, upTo(straight, 2)));
+  direct.feed(straight.slice(0, upTo(straight, 2)));
   await until(() => target.waiting() === 1);
   const [, lost] = direct.deliveries(uuid);
   const { deliveries } = direct.hooks.store;
@@ -419,7 +410,7 @@ test('a delivery without its body interrupts its hook with a reason', async () =
   target.answer();
   await until(() => direct.record(uuid).status === 'interrupted');
   expect(direct.record(uuid).interruptedReason).toBe(`the body of delivery ${lost?.webhookId} is lost`);
-  expect(states(direct, uuid)).toEqual(['delivered', 'dead']);
+  expect(direct.states(uuid)).toEqual(['delivered', 'dead']);
 });
 
 describe('an answer', () => {
@@ -446,18 +437,10 @@ describe('an answer', () => {
     };
   }
   const clock = heldClock([ANSWER_MS]);
-  const sendTo = (url: string, timeoutMs = 60_000) =>
-    attempt(
-      {
-        url,
-        headers: {},
-        body: Buffer.from('{}'),
-        timeoutMs,
-        connectTimeoutMs: 60_000,
-        signal: new AbortController().signal,
-      },
-      { guard, clock, send },
-    );
+  const sendTo = (url: string, timeoutMs = 60_000, signal = new AbortController().signal) => {
+    const request = { url, headers: {}, body: Buffer.from('{}'), timeoutMs, connectTimeoutMs: 60_000, signal };
+    return attempt(request, { guard, clock, send });
+  };
 
   test('counts by its status, even if its body never ends', async () => {
     const sentUntilLate = async (url: string) => {
@@ -482,69 +465,32 @@ describe('an answer', () => {
   };
   const ok = 'HTTP/1.1 200 OK\r\n';
 
+  const failed = (error: string) => ({ statusCode: null, error: expect.stringContaining(error) });
+  const continues = 'HTTP/1.1 100 Continue\r\n\r\n';
+  const hints = 'HTTP/1.1 103 Early\r\nlink: </x>\r\n\r\n';
+  const upgrade = 'HTTP/1.1 101 Over\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n';
+  const chunk = `${ok}transfer-encoding: chunked\r\n\r\nffffffffffff\r\n`;
+  const long = endlessly('z'.repeat(65_536));
+  const cut = { statusCode: 200, excerpt: 'z'.repeat(1024) };
+
   // Each ends by itself: the time that the attempt has is a minute.
-  test.each<[string, string, ((socket: net.Socket) => void) | undefined, object]>([
-    [
-      'that takes the connection over',
-      'HTTP/1.1 101 Over\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n',
-      undefined,
-      { statusCode: 101 },
-    ],
+  test.each<[what: string, text: string, more: ((socket: net.Socket) => void) | undefined, expected: object]>([
+    ['that takes the connection over', upgrade, undefined, { statusCode: 101 }],
     [
       'after one before it',
-      `HTTP/1.1 100 Continue\r\n\r\n${ok}content-length: 2\r\n\r\nok`,
+      `${continues}${ok}content-length: 2\r\n\r\nok`,
       undefined,
       { statusCode: 200, excerpt: 'ok' },
     ],
-    [
-      'before which others never end',
-      '',
-      endlessly('HTTP/1.1 100 Continue\r\n\r\n'.repeat(100)),
-      { statusCode: null, error: expect.stringContaining('interim answers') },
-    ],
-    [
-      'with hints that never end',
-      '',
-      endlessly('HTTP/1.1 103 Early\r\nlink: </x>\r\n\r\n'.repeat(100)),
-      { statusCode: null, error: expect.stringContaining('interim answers') },
-    ],
-    [
-      'whose headers never end',
-      ok,
-      endlessly('x: y\r\n'.repeat(1000)),
-      { statusCode: null, error: expect.stringContaining('HPE_HEADER_OVERFLOW') },
-    ],
-    [
-      'whose header never ends',
-      `${ok}x: `,
-      endlessly('y'.repeat(65_536)),
-      { statusCode: null, error: expect.stringContaining('HPE_HEADER_OVERFLOW') },
-    ],
-    [
-      'whose body is sent without end',
-      `${ok}\r\n`,
-      endlessly('z'.repeat(65_536)),
-      { statusCode: 200, excerpt: 'z'.repeat(1024) },
-    ],
-    [
-      'whose chunk never ends',
-      `${ok}transfer-encoding: chunked\r\n\r\nffffffffffff\r\n`,
-      endlessly('z'.repeat(65_536)),
-      { statusCode: 200, excerpt: 'z'.repeat(1024) },
-    ],
-    ['that is none', '\0\u0001 garbage', undefined, { statusCode: null, error: expect.stringContaining('HPE_') }],
-    [
-      'that does not come',
-      '',
-      (socket) => socket.resetAndDestroy(),
-      { statusCode: null, error: expect.stringContaining('ECONNRESET') },
-    ],
-    [
-      'that is over before it began',
-      '',
-      (socket) => socket.end(),
-      { statusCode: null, error: expect.stringContaining('socket hang up') },
-    ],
+    ['before which others never end', '', endlessly(continues.repeat(100)), failed('interim answers')],
+    ['with hints that never end', '', endlessly(hints.repeat(100)), failed('interim answers')],
+    ['whose headers never end', ok, endlessly('x: y\r\n'.repeat(1000)), failed('HPE_HEADER_OVERFLOW')],
+    ['whose header never ends', `${ok}x: `, endlessly('y'.repeat(65_536)), failed('HPE_HEADER_OVERFLOW')],
+    ['whose body is sent without end', `${ok}\r\n`, long, cut],
+    ['whose chunk never ends', chunk, long, cut],
+    ['that is none', '\0\u0001 garbage', undefined, failed('HPE_')],
+    ['that does not come', '', (socket) => socket.resetAndDestroy(), failed('ECONNRESET')],
+    ['that is over before it began', '', (socket) => socket.end(), failed('socket hang up')],
   ])('%s', async (_what, text, more, expected) => {
     using target = await serveText(text, more);
     expect(await sendTo(target.url)).toMatchObject(expected);
@@ -556,26 +502,127 @@ describe('an answer', () => {
   });
 
   test('is not requested after the process stops', async () => {
-    const stopping = new AbortController();
-    stopping.abort();
     using target = await serveText('');
-    const { url } = target;
-    const { signal } = stopping;
-    const sending = { url, headers: {}, body: Buffer.from('{}'), timeoutMs: 60_000, connectTimeoutMs: 60_000, signal };
-    expect(await attempt(sending, { guard, clock: systemClock, send })).toMatchObject({
-      statusCode: null,
-      error: 'the attempt was ended',
-    });
+    const sent = await sendTo(target.url, 60_000, AbortSignal.abort());
+    expect(sent).toMatchObject({ statusCode: null, error: 'the attempt was ended' });
   });
 });
 
 test('a delivery is no longer in flight once its result is stored, even before its request ends', async () => {
   await using direct = directHooks();
   const uuid = await direct.register(definition(NOWHERE, everything, started));
-  feed(direct, straight.slice(0, upTo(straight, 1)));
+  direct.feed(straight.slice(0, upTo(straight, 1)));
   const delivery = direct.deliveries(uuid)[0]!;
   const states = (['pending', 'failed', 'delivered', 'dead', 'cancelled'] as const).map(
     (state) => serializedDelivery({ ...delivery, state }, { lastAttempt: undefined, underWay: true }).state,
   );
   expect(states).toEqual(['in_flight', 'in_flight', 'delivered', 'dead', 'cancelled']);
+});
+
+const reasonOf = ({ headers }: Received) => headers['x-chainhook-reason'];
+const hashesOf = (blocks: { block_identifier: { hash: string } }[]) =>
+  blocks.map(({ block_identifier }) => block_identifier.hash);
+
+/** A hook that is live from the tip of three blocks on. */
+async function liveAtThree(direct: DirectHooks, ...urls: string[]): Promise<string[]> {
+  const uuids: string[] = [];
+  for (const url of urls) uuids.push(await direct.register(definition(url, everything)));
+  direct.feed(forked.slice(0, third));
+  for (const uuid of uuids) await direct.managed.setEnabled(CONSUMER, uuid, true);
+  return uuids;
+}
+
+test("a backfill's pending deliveries of an orphaned block are cancelled, and the backfill ends", async () => {
+  await using direct = directHooks();
+  using target = receiver();
+  const [uuid = ''] = await liveAtThree(direct, target.url);
+  // At most two deliveries wait, so that the backfill continues only if there is room.
+  const { deliveries } = direct.tables;
+  const { openOfBackfill } = deliveries;
+  deliveries.openOfBackfill = (id) => (openOfBackfill(id) < 2 ? 0 : 1_000);
+  target.answer = () => new Response('', { status: 503 });
+  const { id } = await direct.trial.backfill(CONSUMER, uuid, { from: 2, to: 3, dryRun: false });
+  const job = () => direct.trial.getBackfill(CONSUMER, uuid, id);
+  await until(() => direct.deliveries(uuid).length === 2 && direct.deliveries(uuid)[0]?.state === 'failed');
+  expect(job().state).toBe('running');
+
+  const accepted: Received[] = [];
+  target.answer = (request) => {
+    accepted.push(request);
+    return new Response('');
+  };
+  direct.feed(forked.slice(third));
+  await until(() => accepted.some(({ payload }) => payload.event.rollback.length === 2));
+  direct.clock.time += 10_000;
+  direct.hooks.dispatcher.wake(direct.record(uuid).id, 'backfill');
+  await until(() => direct.states(uuid).every((state) => state === 'delivered' || state === 'cancelled'));
+  expect(accepted.map(reasonOf)).not.toContain('backfill');
+  expect(direct.states(uuid)).toEqual(['cancelled', 'cancelled', 'delivered']);
+  await until(() => job().state === 'completed');
+  expect(job().deliveries).toEqual({ queued: 2, delivered: 0, dead: 2 });
+});
+
+test.each([200, 500])(
+  "a rollback waits for the backfill's running request with that block, answered %d",
+  async (status) => {
+    await using direct = directHooks();
+    using target = receiver();
+    using other = receiver();
+    const [uuid = ''] = await liveAtThree(direct, target.url, other.url);
+    const requested = Promise.withResolvers<void>();
+    const answer = Promise.withResolvers<Response>();
+    target.answer = (request) => {
+      if (reasonOf(request) !== 'backfill') return new Response('');
+      requested.resolve();
+      return answer.promise;
+    };
+    await direct.trial.backfill(CONSUMER, uuid, { from: 3, to: 3, dryRun: false });
+    await requested.promise;
+
+    direct.feed(forked.slice(third));
+    // The other hook's queue comes after the queue of the waiting request.
+    await until(() => other.received.length === 1);
+    const [applied, rollback] = direct.deliveries(uuid);
+    expect([applied?.state, rollback?.state, rollback?.attempts]).toEqual(['cancelled', 'pending', 0]);
+    expect(direct.hooks.dispatcher.underWay().includes(rollback!.id)).toBe(false);
+    answer.resolve(new Response('', { status }));
+    await until(() => direct.deliveries(uuid)[1]?.state === 'delivered');
+    expect(direct.deliveries(uuid)[0]).toMatchObject({ state: 'cancelled', attempts: 0 });
+    expect(target.received.map(reasonOf)).toEqual(['backfill', 'live']);
+    const [apply, correction] = target.received.map(({ payload }) => payload.event);
+    expect(hashesOf(correction.rollback)).toContain(hashesOf(apply.apply)[0] as string);
+  },
+);
+
+test('a redelivery of a backfill is also cancelled, and counted once', async () => {
+  await using direct = directHooks();
+  using target = receiver();
+  const [uuid = ''] = await liveAtThree(direct, target.url);
+  target.answer = () => new Response('', { status: 410 });
+  const { id } = await direct.trial.backfill(CONSUMER, uuid, { from: 3, to: 3, dryRun: false });
+  await until(() => direct.deliveries(uuid)[0]?.state === 'dead');
+  target.answer = () => new Response('', { status: 503 });
+  await direct.log.redeliver(CONSUMER, uuid, direct.deliveries(uuid)[0]!.webhookId);
+  await until(() => direct.deliveries(uuid)[0]?.state === 'failed');
+  direct.feed(forked.slice(third));
+  expect(direct.deliveries(uuid)[0]?.state).toBe('cancelled');
+  expect(direct.trial.getBackfill(CONSUMER, uuid, id).deliveries).toEqual({ queued: 1, delivered: 0, dead: 1 });
+});
+
+test('a hook that was disabled during a reorg gets the rollback once it is enabled', async () => {
+  await using direct = directHooks();
+  using target = receiver();
+  const uuid = await direct.register(definition(target.url, everything, started));
+  direct.feed(forked.slice(0, third));
+  await until(() => direct.states(uuid).every((state) => state === 'delivered'));
+  const applied = target.received.flatMap(({ payload }) => hashesOf(payload.event.apply));
+  await direct.managed.setEnabled(CONSUMER, uuid, false);
+  const count = target.received.length;
+  direct.feed(forked.slice(third));
+  expect(direct.deliveries(uuid)).toHaveLength(count);
+  await direct.managed.setEnabled(CONSUMER, uuid, true);
+  await until(() => direct.states(uuid).every((state) => state === 'delivered'));
+  const { event } = target.received.at(-1)!.payload;
+  // Blocks 3 and 2, the highest first; their replacements are skipped.
+  expect([hashesOf(event.rollback), event.apply]).toEqual([applied.slice(-2).reverse(), []]);
 });

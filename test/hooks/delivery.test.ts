@@ -1,6 +1,5 @@
 /** Deliveries: their content, retries and redelivery. */
 import { describe, expect, spyOn, test } from 'bun:test';
-import { createHmac } from 'node:crypto';
 import net from 'node:net';
 import { systemClock } from '../../src/base/clock.ts';
 import { list } from '../../src/commands/hooks/hooks.ts';
@@ -10,46 +9,34 @@ import { simulatedEvents } from '../support/data/ingest.ts';
 import { heldClock } from '../support/time/held-clock.ts';
 import { until } from '../support/time/until.ts';
 import { payloadMistake } from './schemas.ts';
-import { definition, type HookServer, hookServer, type Received, receiver } from './server.ts';
+import {
+  appliedHeights,
+  type HookServer,
+  hookServer,
+  NOWHERE,
+  type Received,
+  receiver,
+  sequences,
+  signatureOf,
+  started,
+  upTo,
+} from './server.ts';
 
 const BLOCKS = 20;
 const events = simulatedEvents({ seed: 9, blocks: BLOCKS, accounts: 12, transactionsPerBlock: 6, forkEvery: 0 });
-const everything = [
-  { type: 'tenure_change' },
-  { type: 'stx_event' },
-  { type: 'contract_call' },
-  { type: 'coinbase' },
-  { type: 'contract_deploy' },
-];
-const started = { enable_on_registration: true };
-
-const feed = (server: HookServer) => {
-  for (const event of events) server.ingest.receive(event);
-};
-const register = async (server: HookServer, url: string, options: object = started): Promise<string> =>
-  (await server.request('POST', '/chainhooks/me', definition(url, everything, options))).body.uuid;
-const status = async (server: HookServer, uuid: string) =>
-  (await server.request('GET', `/chainhooks/me/${uuid}`)).body.status;
-const untilDrained = (server: HookServer, uuid: string) =>
-  until(async () => (await status(server, uuid)).pending_deliveries === 0, 'the end of the queue');
-const sequences = (list: readonly Received[]) => list.map(({ headers }) => Number(headers['x-chainhook-sequence']));
 /** A time after everything in this test, in Unix milliseconds. */
 const LAST = Date.parse('9999-12-31T00:00:00Z');
-const upTo = (count: number) => Array.from({ length: count }, (_, index) => index + 1);
 /** The deliveries that were answered with success. */
 const log = async (server: HookServer, uuid: string, query = '') =>
   (await server.request('GET', `/chainhooks/me/${uuid}/deliveries?limit=50${query}`)).body;
 
-const signature = (secret: string, { headers, text }: Received) =>
-  `v1,${createHmac('sha256', Buffer.from(secret, 'hex')).update(`${headers['webhook-id']}.${headers['webhook-timestamp']}.${text}`).digest('base64')}`;
-
 test('a delivery has its headers and is signed with the secret, and after a rotation with both secrets', async () => {
   await using server = await hookServer();
   using target = receiver();
-  const uuid = await register(server, target.url);
+  const uuid = await server.register(target.url);
   server.ingest.receive(events[0]!);
   const first = events.findIndex(({ path }, index) => path === '/new_block' && index > 0);
-  for (const event of events.slice(1, first + 1)) server.ingest.receive(event);
+  server.feed(events.slice(1, first + 1));
   await until(() => target.received.length === 1);
   const [unsigned] = target.received as [Received];
   expect(unsigned.headers).toMatchObject({
@@ -68,12 +55,12 @@ test('a delivery has its headers and is signed with the secret, and after a rota
   const { secret: oldSecret, signing_secret: whsec } = (await server.request('POST', '/chainhooks/me/secret')).body;
   expect(whsec).toBe(`whsec_${Buffer.from(oldSecret, 'hex').toString('base64')}`);
   const { secret: two } = (await server.request('POST', '/chainhooks/me/secret')).body;
-  for (const event of events.slice(first + 1)) server.ingest.receive(event);
-  await untilDrained(server, uuid);
+  server.feed(events.slice(first + 1));
+  await server.untilDrained(uuid);
   const signed = target.received.at(-1)!;
   expect(signed.headers.authorization).toBe(`Bearer ${two}`);
   expect(signed.headers['x-chainhook-consumer-secret']).toBe(two);
-  expect(signed.headers['webhook-signature']).toBe(`${signature(two, signed)} ${signature(oldSecret, signed)}`);
+  expect(signed.headers['webhook-signature']).toBe(`${signatureOf(two, signed)} ${signatureOf(oldSecret, signed)}`);
   expect(sequences(target.received)).toEqual(upTo(target.received.length));
   for (const { payload } of target.received) expect(payloadMistake(payload)).toBeNull();
   await server.request('DELETE', '/chainhooks/me/secret');
@@ -111,9 +98,9 @@ test('a failing receiver gets every delivery in order, each only after it accept
     accepted.push(Number(headers['x-chainhook-sequence']));
     return new Response('x'.repeat(100_000), { status: 204 + (turn % 2) });
   };
-  const uuid = await register(server, target.url);
-  feed(server);
-  await untilDrained(server, uuid);
+  const uuid = await server.register(target.url);
+  server.feed(events);
+  await server.untilDrained(uuid);
   const { sequence } = server.hooks.store.records.find(uuid, 'default')!;
   expect(sequence).toBeGreaterThan(15);
   expect(accepted).toEqual(upTo(sequence));
@@ -144,17 +131,17 @@ test('a receiver that resets or refuses connections, or never answers, delays no
   using reset = resettingServer();
   hanging.answer = () => new Promise(() => {});
   const [bad, refused, mute, fine] = [
-    await register(server, reset.url),
-    await register(server, 'http://127.0.0.1:9/'),
-    await register(server, hanging.url),
-    await register(server, good.url),
+    await server.register(reset.url),
+    await server.register(NOWHERE),
+    await server.register(hanging.url),
+    await server.register(good.url),
   ] as [string, string, string, string];
-  feed(server);
-  await untilDrained(server, fine);
+  server.feed(events);
+  await server.untilDrained(fine);
   expect(sequences(good.received)).toEqual(upTo(good.received.length));
-  await until(async () => (await status(server, bad)).consecutive_failures > 1);
-  await until(async () => (await status(server, refused)).consecutive_failures > 1);
-  expect(await status(server, mute)).toMatchObject({ status: 'streaming', enabled: true, last_delivery_at: null });
+  await until(async () => (await server.status(bad)).consecutive_failures > 1);
+  await until(async () => (await server.status(refused)).consecutive_failures > 1);
+  expect(await server.status(mute)).toMatchObject({ status: 'streaming', enabled: true, last_delivery_at: null });
   const [, , head] = (await log(server, mute)).results.slice(-3);
   expect([head.state, head.sequence]).toEqual(['in_flight', 1]);
   const [oldest] = (await log(server, bad, '&state=failed')).results;
@@ -169,13 +156,13 @@ test('when the retry budget ends, the hook is interrupted, keeps its queue, and 
   using target = receiver();
   using good = receiver();
   target.answer = ({ headers }) => new Response('no', { status: headers['x-chainhook-sequence'] === '3' ? 503 : 200 });
-  const uuid = await register(server, target.url);
-  const other = await register(server, good.url);
+  const uuid = await server.register(target.url);
+  const other = await server.register(good.url);
   const half = Math.floor(events.length / 2);
-  for (const event of events.slice(0, half)) server.ingest.receive(event);
-  await until(async () => (await status(server, uuid)).status === 'interrupted');
-  for (const event of events.slice(half)) server.ingest.receive(event);
-  const interrupted = await status(server, uuid);
+  server.feed(events.slice(0, half));
+  await until(async () => (await server.status(uuid)).status === 'interrupted');
+  server.feed(events.slice(half));
+  const interrupted = await server.status(uuid);
   expect(interrupted).toMatchObject({ enabled: false, last_delivery_status_code: 503 });
   expect(interrupted.interrupted_reason).toMatch(/^delivery evt_\w+ to 127\.0\.0\.1:\d+ failed once: status 503$/);
   expect(interrupted.lag_blocks).toBeGreaterThan(0);
@@ -183,21 +170,19 @@ test('when the retry budget ends, the hook is interrupted, keeps its queue, and 
   const [dead] = (await log(server, uuid, '&state=dead')).results;
   expect(dead).toMatchObject({ sequence: 3, state: 'dead' });
   // When another hook has all of its deliveries, everything else was also sent.
-  await untilDrained(server, other);
+  await server.untilDrained(other);
   expect(sequences(target.received).at(-1)).toBe(3);
 
   target.answer = () => new Response('yes');
-  await server.request('PATCH', `/chainhooks/me/${uuid}/enabled`, { enabled: true });
-  await until(async () => (await status(server, uuid)).lag_blocks === 0);
-  await untilDrained(server, uuid);
+  await server.setEnabled(uuid, true);
+  await until(async () => (await server.status(uuid)).lag_blocks === 0);
+  await server.untilDrained(uuid);
   const { sequence } = server.hooks.store.records.find(uuid, 'default')!;
   expect(sequences(target.received)).toEqual([1, 2, 3, ...upTo(sequence).slice(2)]);
-  const heights = target.received.flatMap(({ payload }) =>
-    payload.event.apply.map((block: { block_identifier: { index: number } }) => block.block_identifier.index),
-  );
+  const heights = appliedHeights(target.received);
   expect(new Set(heights).size).toBe(sequence);
   expect(Math.max(...heights)).toBe(BLOCKS);
-  expect(await status(server, uuid)).toMatchObject({
+  expect(await server.status(uuid)).toMatchObject({
     status: 'streaming',
     enabled: true,
     interrupted_reason: null,
@@ -209,15 +194,15 @@ test('410 interrupts the hook at once, and a blocking delivery can be skipped', 
   await using server = await hookServer();
   using target = receiver();
   target.answer = () => new Response('', { status: 410 });
-  const uuid = await register(server, target.url);
-  feed(server);
-  await until(async () => (await status(server, uuid)).status === 'interrupted');
+  const uuid = await server.register(target.url);
+  server.feed(events);
+  await until(async () => (await server.status(uuid)).status === 'interrupted');
   expect(target.received).toHaveLength(1);
   const path = `/chainhooks/me/${uuid}/deliveries`;
   const results = (await log(server, uuid)).results;
   // The delivery that interrupted the hook is dead, and waits with the others until the hook is enabled.
   const waiting = async () => {
-    const { pending_deliveries: count, oldest_pending_at: oldest } = await status(server, uuid);
+    const { pending_deliveries: count, oldest_pending_at: oldest } = await server.status(uuid);
     return [count, oldest];
   };
   expect(results.at(-1).state).toBe('dead');
@@ -227,8 +212,8 @@ test('410 interrupts the hook at once, and a blocking delivery can be skipped', 
   expect((await server.request('POST', `${path}/${results.at(-1).id}/skip`)).status).toBe(204);
   expect((await waiting())[0]).toBe(results.length - 1);
   target.answer = () => new Response('');
-  await server.request('PATCH', `/chainhooks/me/${uuid}/enabled`, { enabled: true });
-  await untilDrained(server, uuid);
+  await server.setEnabled(uuid, true);
+  await server.untilDrained(uuid);
   expect(sequences(target.received).slice(0, 2)).toEqual([1, 2]);
   expect((await server.request('GET', `${path}/${results.at(-1).id}`)).body.state).toBe('dead');
 });
@@ -239,13 +224,13 @@ test('a failing hook shows the reason, the start, the delivery and its next retr
   using good = receiver();
   target.answer = () =>
     new Response('database is locked\nat line 3', { status: 503, headers: { 'retry-after': '300' } });
-  const uuid = await register(server, target.url);
-  const other = await register(server, good.url);
+  const uuid = await server.register(target.url);
+  const other = await server.register(good.url);
   const well = { failing_delivery: null, last_error: null, last_failed_at: null, next_attempt_at: null };
-  expect(await status(server, uuid)).toMatchObject(well);
-  feed(server);
-  await until(async () => (await status(server, uuid)).last_error !== null);
-  const failing = await status(server, uuid);
+  expect(await server.status(uuid)).toMatchObject(well);
+  server.feed(events);
+  await until(async () => (await server.status(uuid)).last_error !== null);
+  const failing = await server.status(uuid);
   const [delivery] = (await log(server, uuid, '&state=failed')).results;
   expect(failing).toMatchObject({
     failing_delivery: delivery.id,
@@ -254,9 +239,9 @@ test('a failing hook shows the reason, the start, the delivery and its next retr
     consecutive_failures: 1,
   });
   expect(failing.next_attempt_at - failing.last_failed_at).toBeGreaterThan(200);
-  await server.request('PATCH', `/chainhooks/me/${uuid}/enabled`, { enabled: false });
-  expect(await status(server, uuid)).toMatchObject({ failing_delivery: delivery.id, next_attempt_at: null });
-  await server.request('PATCH', `/chainhooks/me/${uuid}/enabled`, { enabled: true });
+  await server.setEnabled(uuid, false);
+  expect(await server.status(uuid)).toMatchObject({ failing_delivery: delivery.id, next_attempt_at: null });
+  await server.setEnabled(uuid, true);
   const listIds = async (query: string) =>
     (await server.request('GET', `/chainhooks/me?${query}`)).body.results.map((hook: { uuid: string }) => hook.uuid);
   expect(await listIds('failing=true')).toEqual([uuid]);
@@ -275,13 +260,13 @@ test('a failing hook shows the reason, the start, the delivery and its next retr
     expect.stringMatching(new RegExp(`^${other} streaming \\d+ `)),
   ]);
   // Nobody waits for a hook that its consumer paused.
-  await server.request('PATCH', `/chainhooks/me/${uuid}/enabled`, { enabled: false });
+  await server.setEnabled(uuid, false);
   expect([await listIds('failing=true'), (await consumers())[0].failing]).toEqual([[], 0]);
-  await server.request('PATCH', `/chainhooks/me/${uuid}/enabled`, { enabled: true });
+  await server.setEnabled(uuid, true);
   target.answer = () => new Response('');
   await server.request('POST', `/chainhooks/me/${uuid}/deliveries/${delivery.id}/redeliver`);
-  await untilDrained(server, uuid);
-  expect(await status(server, uuid)).toMatchObject({ ...well, consecutive_failures: 0 });
+  await server.untilDrained(uuid);
+  expect(await server.status(uuid)).toMatchObject({ ...well, consecutive_failures: 0 });
   expect(await listIds('failing=true')).toEqual([]);
 });
 
@@ -293,23 +278,23 @@ test('a hook whose backfill waits for a retry stays failing while live deliverie
     isBackfill(request)
       ? new Response('no space', { status: 503, headers: { 'retry-after': '300' } })
       : new Response(null, { status: 204 });
-  const uuid = await register(server, target.url);
+  const uuid = await server.register(target.url);
   const half = events.findIndex(({ path, text }) => path === '/new_block' && JSON.parse(text).block_height === 10);
-  for (const event of events.slice(0, half)) server.ingest.receive(event);
-  await untilDrained(server, uuid);
+  server.feed(events.slice(0, half));
+  await server.untilDrained(uuid);
   await server.request('POST', `/chainhooks/me/${uuid}/backfills`, { from_height: 2, to_height: 5 });
   await until(async () => {
-    const { pending_deliveries: pending, consecutive_failures: failures } = await status(server, uuid);
+    const { pending_deliveries: pending, consecutive_failures: failures } = await server.status(uuid);
     return pending === 3 && failures === 1;
   });
-  for (const event of events.slice(half)) server.ingest.receive(event);
+  server.feed(events.slice(half));
   await until(async () => {
-    const { pending_deliveries: pending, last_delivery_status_code: code } = await status(server, uuid);
+    const { pending_deliveries: pending, last_delivery_status_code: code } = await server.status(uuid);
     return pending === 3 && code === 204;
   });
 
   const [delivery] = (await log(server, uuid, '&state=failed')).results;
-  const { failing_delivery: id, last_error: error, ...after } = await status(server, uuid);
+  const { failing_delivery: id, last_error: error, ...after } = await server.status(uuid);
   expect([id, error, after.next_attempt_at]).toEqual([delivery.id, 'status 503: no space', delivery.next_attempt_at]);
   expect([delivery.reason, after.consecutive_failures]).toEqual(['backfill', 0]);
   const failingState = async () => {
@@ -326,15 +311,15 @@ test('a hook whose backfill waits for a retry stays failing while live deliverie
   expect(await output()).toMatch(/ streaming, failing +3 {2}test\n {4}failed \S+: status 503: no space; next attempt /);
 
   // A disabled hook still sends its backfills.
-  await server.request('PATCH', `/chainhooks/me/${uuid}/enabled`, { enabled: false });
+  await server.setEnabled(uuid, false);
   expect(await failingState()).toEqual([[uuid], 1, 1]);
   expect(await output()).toMatch(/ streaming, disabled, failing +3 {2}test\n/);
 
   target.answer = () => new Response('ok');
   await server.request('POST', `/chainhooks/me/${uuid}/deliveries/${delivery.id}/redeliver`);
-  await untilDrained(server, uuid);
+  await server.untilDrained(uuid);
   expect(await failingState()).toEqual([[], 0, 0]);
-  expect(await status(server, uuid)).toMatchObject({ failing_delivery: null, last_error: null });
+  expect(await server.status(uuid)).toMatchObject({ failing_delivery: null, last_error: null });
 });
 
 test('a disabled hook keeps its queue and sends nothing', async () => {
@@ -342,33 +327,33 @@ test('a disabled hook keeps its queue and sends nothing', async () => {
   using target = receiver();
   using good = receiver();
   target.answer = () => new Response('', { status: 500 });
-  const uuid = await register(server, target.url);
-  const other = await register(server, good.url);
-  feed(server);
-  await server.request('PATCH', `/chainhooks/me/${uuid}/enabled`, { enabled: false });
+  const uuid = await server.register(target.url);
+  const other = await server.register(good.url);
+  server.feed(events);
+  await server.setEnabled(uuid, false);
   target.answer = () => new Response('');
-  const waiting = (await status(server, uuid)).pending_deliveries;
+  const waiting = (await server.status(uuid)).pending_deliveries;
   expect(waiting).toBeGreaterThan(10);
-  await untilDrained(server, other);
-  expect((await status(server, uuid)).pending_deliveries).toBeGreaterThanOrEqual(waiting - 1);
-  await server.request('PATCH', `/chainhooks/me/${uuid}/enabled`, { enabled: true });
-  await untilDrained(server, uuid);
+  await server.untilDrained(other);
+  expect((await server.status(uuid)).pending_deliveries).toBeGreaterThanOrEqual(waiting - 1);
+  await server.setEnabled(uuid, true);
+  await server.untilDrained(uuid);
 });
 
 test('a retry waits for Retry-After', async () => {
   await using server = await hookServer();
   using target = receiver();
   target.answer = () => new Response('', { status: 429, headers: { 'retry-after': '120' } });
-  const uuid = await register(server, target.url);
-  feed(server);
-  await until(async () => (await status(server, uuid)).consecutive_failures === 1);
+  const uuid = await server.register(target.url);
+  server.feed(events);
+  await until(async () => (await server.status(uuid)).consecutive_failures === 1);
   const [oldest] = (await log(server, uuid, '&state=failed')).results;
   expect(oldest.next_attempt_at - oldest.last_attempt.at).toBeGreaterThanOrEqual(119);
   // A user can redeliver it now.
   target.answer = () => new Response('');
   const repeated = await server.request('POST', `/chainhooks/me/${uuid}/deliveries/${oldest.id}/redeliver`);
   expect([repeated.status, repeated.body.state]).toEqual([202, 'failed']);
-  await untilDrained(server, uuid);
+  await server.untilDrained(uuid);
   expect(sequences(target.received).slice(0, 3)).toEqual([1, 1, 2]);
 
   const now = Date.parse('2026-11-21T15:00:00Z');
@@ -389,9 +374,9 @@ test('the wait doubles from two seconds to the cap, plus or minus a fifth', () =
 test('deliveries are listed by state, reason and height, and can be walked in both directions', async () => {
   await using server = await hookServer();
   using target = receiver();
-  const uuid = await register(server, target.url);
-  feed(server);
-  await untilDrained(server, uuid);
+  const uuid = await server.register(target.url);
+  server.feed(events);
+  await server.untilDrained(uuid);
   const all = (await log(server, uuid)).results;
   const path = `/chainhooks/me/${uuid}/deliveries`;
   const walked: unknown[] = [];
@@ -435,7 +420,7 @@ test('deliveries are listed by state, reason and height, and can be walked in bo
     to_height: 7,
   });
   expect([many.status, many.body.queued >= 2]).toEqual([202, true]);
-  await untilDrained(server, uuid);
+  await server.untilDrained(uuid);
   const resent = target.received.slice(before);
   for (const { headers, text } of resent) {
     expect(headers['x-chainhook-reason']).toBe('redelivery');
@@ -456,8 +441,8 @@ describe('test deliveries', () => {
   test('contain the newest matching block', async () => {
     await using server = await hookServer();
     using target = receiver();
-    const uuid = await register(server, target.url, {});
-    feed(server);
+    const uuid = await server.register(target.url, {});
+    server.feed(events);
     const { body } = await server.request('POST', `/chainhooks/me/${uuid}/test`);
     expect(body).toMatchObject({ ok: true, status_code: 200, error: null, response_excerpt: 'ok' });
     expect(body.payload.event.apply[0].block_identifier.index).toBe(BLOCKS);
@@ -466,7 +451,7 @@ describe('test deliveries', () => {
     target.answer = () => new Response('broken', { status: 500 });
     const failed = await server.request('POST', `/chainhooks/me/${uuid}/test`, { block_height: 3 });
     expect(failed.body).toMatchObject({ ok: false, status_code: 500, error: 'status 500', response_excerpt: 'broken' });
-    expect((await status(server, uuid)).consecutive_failures).toBe(0);
+    expect((await server.status(uuid)).consecutive_failures).toBe(0);
     expect((await log(server, uuid)).total).toBe(0);
     expect((await server.request('POST', `/chainhooks/me/${uuid}/test`, { block_height: 99 })).status).toBe(404);
   });
@@ -476,32 +461,28 @@ test("a payload that can't be built interrupts only that hook, before the block"
   await using server = await hookServer();
   using target = receiver();
   using other = receiver();
-  const broken = await register(server, target.url, { ...started, decode_clarity_values: true });
-  const fine = await register(server, other.url);
+  const broken = await server.register(target.url, { ...started, decode_clarity_values: true });
+  const fine = await server.register(other.url);
   const { candidates } = server.tables;
   const { contractInterface } = candidates;
   candidates.contractInterface = () => {
     throw new Error('a fault of ours');
   };
-  feed(server);
-  const interrupted = await status(server, broken);
+  server.feed(events);
+  const interrupted = await server.status(broken);
   expect(interrupted).toMatchObject({ status: 'interrupted', enabled: false });
   expect(interrupted.interrupted_reason).toStartWith('a payload could not be made');
   expect((await log(server, broken, '&state=dead')).results[0]).toMatchObject({
     body_bytes: 0,
     problem: expect.any(String),
   });
-  expect(await status(server, fine)).toMatchObject({ status: 'streaming', evaluated_block_count: BLOCKS });
+  expect(await server.status(fine)).toMatchObject({ status: 'streaming', evaluated_block_count: BLOCKS });
   candidates.contractInterface = contractInterface;
-  await server.request('PATCH', `/chainhooks/me/${broken}/enabled`, { enabled: true });
-  await until(async () => (await status(server, broken)).lag_blocks === 0);
-  await untilDrained(server, broken);
-  await untilDrained(server, fine);
-  const heights = (list: Received[]) =>
-    list.flatMap(({ payload }) =>
-      payload.event.apply.map((block: { block_identifier: { index: number } }) => block.block_identifier.index),
-    );
-  expect(heights(target.received)).toEqual(heights(other.received));
+  await server.setEnabled(broken, true);
+  await until(async () => (await server.status(broken)).lag_blocks === 0);
+  await server.untilDrained(broken);
+  await server.untilDrained(fine);
+  expect(appliedHeights(target.received)).toEqual(appliedHeights(other.received));
 });
 
 describe("the operator's alert for an ended hook", () => {
@@ -529,12 +510,12 @@ describe("the operator's alert for an ended hook", () => {
     using target = receiver();
     target.answer = () => new Response('', { status: 410 });
     const { secret } = (await server.request('POST', '/chainhooks/me/secret')).body;
-    const below = await register(server, target.url);
-    const short = await register(server, target.url, { ...started, expire_after_evaluations: 2 });
-    const off = await register(server, target.url);
-    await server.request('PATCH', `/chainhooks/me/${off}/enabled`, { enabled: false });
-    feed(server);
-    await until(async () => (await status(server, below)).status === 'interrupted');
+    const below = await server.register(target.url);
+    const short = await server.register(target.url, { ...started, expire_after_evaluations: 2 });
+    const off = await server.register(target.url);
+    await server.setEnabled(off, false);
+    server.feed(events);
+    await until(async () => (await server.status(below)).status === 'interrupted');
     // The alerts of two hooks are sent in separate requests, in any order.
     for (const uuid of [below, short]) {
       await until(() => operator.received.some(({ payload }) => payload.uuid === uuid), 'the alert');
@@ -548,10 +529,10 @@ describe("the operator's alert for an ended hook", () => {
       type: 'chainhook.interrupted',
       uuid: below,
       name: 'test',
-      reason: (await status(server, below)).interrupted_reason,
+      reason: (await server.status(below)).interrupted_reason,
       at: now / 1_000,
     });
-    expect(alert.headers['webhook-signature']).toBe(signature(secret, alert));
+    expect(alert.headers['webhook-signature']).toBe(signatureOf(secret, alert));
     expect(alert.headers['user-agent']).toMatch(/^stackside\/\d/);
     for (const name of ['authorization', 'x-chainhook-consumer-secret']) expect(alert.headers[name]).toBeUndefined();
     expect(operator.received.filter(({ payload }) => payload.uuid === off)).toEqual([]);
@@ -564,29 +545,29 @@ describe("the operator's alert for an ended hook", () => {
     using owner = receiver();
     const { secret } = (await server.request('POST', '/chainhooks/me/secret')).body;
     const options = { ...started, expire_after_evaluations: 1 };
-    const plain = await register(server, target.url, options);
-    const watched = await register(server, target.url, { ...options, alert_url: owner.url });
+    const plain = await server.register(target.url, options);
+    const watched = await server.register(target.url, { ...options, alert_url: owner.url });
     const ends = { expire_after_evaluations: null, expire_after_occurrences: 2 };
-    const later = await register(server, target.url, { ...options, ...ends, alert_url: owner.url });
-    feed(server);
+    const later = await server.register(target.url, { ...options, ...ends, alert_url: owner.url });
+    server.feed(events);
     await until(() => owner.received.length === 2, 'the alerts');
     expect(owner.received.map(({ payload: { type, uuid, reason } }) => [type, uuid, reason])).toEqual([
       ['chainhook.expired', watched, 'it reached expire_after_evaluations (1)'],
       ['chainhook.expired', later, 'it reached expire_after_occurrences (2)'],
     ]);
     const [first] = owner.received as [Received];
-    expect(first.headers['webhook-signature']).toBe(signature(secret, first));
-    expect((await status(server, plain)).status).toBe('expired');
+    expect(first.headers['webhook-signature']).toBe(signatureOf(secret, first));
+    expect((await server.status(plain)).status).toBe('expired');
   });
 
   test('is tried at most three times, while deliveries continue', async () => {
     await using run = await alerting(() => new Response('', { status: 500 }));
     const { server, operator } = run;
     using target = receiver();
-    const short = await register(server, target.url, { ...started, expire_after_evaluations: 1 });
-    const other = await register(server, target.url);
-    feed(server);
-    await untilDrained(server, other);
+    const short = await server.register(target.url, { ...started, expire_after_evaluations: 1 });
+    const other = await server.register(target.url);
+    server.feed(events);
+    await server.untilDrained(other);
     const failed = () => server.logged.filter(({ event }) => event === 'hook_alert_failed');
     await until(() => failed().length === 1);
     const host = new URL(operator.url).host;
@@ -598,8 +579,8 @@ describe("the operator's alert for an ended hook", () => {
   test('is not sent to an address that deliveries may not use', async () => {
     await using server = await hookServer({ hookAlert: 'https://192.168.0.1/' });
     using target = receiver();
-    await register(server, target.url, { ...started, expire_after_evaluations: 1 });
-    feed(server);
+    await server.register(target.url, { ...started, expire_after_evaluations: 1 });
+    server.feed(events);
     const failed = () => server.logged.find(({ event }) => event === 'hook_alert_failed');
     await until(() => failed() !== undefined);
     expect(failed()).toMatchObject({ host: '192.168.0.1', reason: expect.stringContaining('not allowed') });
@@ -610,8 +591,8 @@ describe("the operator's alert for an ended hook", () => {
     operator.answer = () => new Promise(() => {});
     await using server = await hookServer({ hookAlert: operator.url });
     using target = receiver();
-    await register(server, target.url, { ...started, expire_after_evaluations: 1 });
-    feed(server);
+    await server.register(target.url, { ...started, expire_after_evaluations: 1 });
+    server.feed(events);
     await until(() => operator.received.length === 1);
     await server.stop();
     operator[Symbol.dispose]();
@@ -627,10 +608,10 @@ test('the metrics count deliveries, retries and failures', async () => {
   using target = receiver();
   let failures = 3;
   target.answer = () => new Response('', { status: failures-- > 0 ? 500 : 200 });
-  const uuid = await register(server, target.url);
-  feed(server);
-  await untilDrained(server, uuid);
-  const { occurrence_count: matches } = await status(server, uuid);
+  const uuid = await server.register(target.url);
+  server.feed(events);
+  await server.untilDrained(uuid);
+  const { occurrence_count: matches } = await server.status(uuid);
   expect(server.hooks.counters()).toEqual({
     evaluatedBlocks: BLOCKS,
     matches,

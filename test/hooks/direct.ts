@@ -21,6 +21,7 @@ import {
 import type { LogEvent } from '../../src/log.ts';
 import { everyDelivery } from '../../src/store/hooks/delivery-log.ts';
 import type { Delivery, HookRecord } from '../../src/store/hooks/model.ts';
+import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
 import { emptyDirectory } from '../support/data/ingest.ts';
 import { sealing as testSealing } from '../support/data/sealing.ts';
@@ -137,6 +138,10 @@ export function directHooks(overrides: Overrides = {}) {
     register: async (definition: object): Promise<string> => (await managed.register(CONSUMER, definition)).uuid,
     /** All deliveries of a hook, in order. */
     deliveries: (uuid: string): Delivery[] => deliveries.inOrder(record(uuid).id, everyDelivery, 0, 100_000),
+    states: (uuid: string) => deliveries.inOrder(record(uuid).id, everyDelivery, 0, 100_000).map(({ state }) => state),
+    feed(events: Iterable<ReceivedEvent>): void {
+      for (const event of events) ingest.receive(event);
+    },
     /** Makes waiting deliveries in the live queue check the clock again. */
     wake: (uuid: string) => hooks.dispatcher.wake(record(uuid).id, 'live'),
     /** The tables of the writer that applies entries. A test may write to them, or make its functions fail. */

@@ -8,17 +8,12 @@ import { indexPath } from '../../src/store/files/database.ts';
 import { simulatedEvents } from '../support/data/ingest.ts';
 import { until } from '../support/time/until.ts';
 import { busyError, CONSUMER, type DirectHooks, directHooks } from './direct.ts';
-import { definition, hookServer, receiver } from './server.ts';
+import { definition, everything, hookServer, NOWHERE, receiver, started } from './server.ts';
 
-const NOWHERE = 'http://127.0.0.1:9/';
 const events = simulatedEvents({ seed: 3, blocks: 6, accounts: 12, transactionsPerBlock: 4, forkEvery: 0 });
-const everything = [{ type: 'stx_event' }, { type: 'tenure_change' }, { type: 'contract_call' }, { type: 'coinbase' }];
-const feed = ({ ingest }: Pick<DirectHooks, 'ingest'>) => {
-  for (const event of events) ingest.receive(event);
-};
 
-/** A resolver that answers when the test decides, in the order of the requests. */
-function slowGuard() {
+/** A hook, and a guard that answers when the test decides, in the order of the requests. */
+async function slowlyGuarded() {
   const waiting: (() => void)[] = [];
   const guard: TargetGuard = {
     async check(url) {
@@ -26,23 +21,20 @@ function slowGuard() {
       return { url: new URL(url), addresses: [{ address: '127.0.0.1', family: 4 }] };
     },
   };
-  return {
-    guard,
-    isAsked: () => waiting.length > 0,
-    /** @param count questions that have come by then */
-    answerAll: async (count: number) => {
-      await until(() => waiting.length >= count);
-      for (const answer of waiting.splice(0)) answer();
-    },
+  /** @param count questions that have come by then */
+  const answerAll = async (count: number) => {
+    await until(() => waiting.length >= count);
+    for (const answer of waiting.splice(0)) answer();
   };
+  const direct = directHooks({ guard });
+  const registered = direct.register(definition(NOWHERE, everything));
+  await answerAll(1);
+  return { direct, answerAll, isAsked: () => waiting.length > 0, uuid: await registered };
 }
 
 test('two concurrent changes of a hook are both stored, in any order of the DNS answers', async () => {
-  const { guard, answerAll } = slowGuard();
-  await using direct = directHooks({ guard });
-  const registered = direct.register(definition(NOWHERE, everything));
-  await answerAll(1);
-  const uuid = await registered;
+  const { direct, answerAll, uuid } = await slowlyGuarded();
+  await using _ = direct;
   const first = direct.managed.update(CONSUMER, uuid, { name: 'renamed' });
   const second = direct.managed.update(CONSUMER, uuid, { action: { type: 'http_post', url: `${NOWHERE}other` } });
   const third = direct.managed.update(CONSUMER, uuid, { options: { decode_clarity_values: true } });
@@ -56,11 +48,8 @@ test('two concurrent changes of a hook are both stored, in any order of the DNS 
 });
 
 test('a change fails with "not found" if the hook is deleted during the DNS lookup', async () => {
-  const { guard, answerAll, isAsked } = slowGuard();
-  await using direct = directHooks({ guard });
-  const registered = direct.register(definition(NOWHERE, everything));
-  await answerAll(1);
-  const uuid = await registered;
+  const { direct, answerAll, isAsked, uuid } = await slowlyGuarded();
+  await using _ = direct;
   const changed = direct.managed.update(CONSUMER, uuid, { name: 'renamed' });
   await until(isAsked);
   await direct.managed.remove(CONSUMER, uuid);
@@ -78,8 +67,8 @@ test('an unexpected error of the guard is passed on', async () => {
 
 test('a busy database returns 503 instead of "unknown block", and the log has the cause', async () => {
   await using server = await hookServer();
-  feed(server);
-  const { uuid } = (await server.request('POST', '/chainhooks/me', definition(NOWHERE, everything))).body;
+  server.feed(events);
+  const uuid = await server.register(NOWHERE, {});
   const { history } = server.hooks;
   const { branchOf } = history;
   const index_block_hash = `0x${history.tip().indexBlockHash.toHex()}`;
@@ -100,9 +89,7 @@ test('a busy database returns 503 instead of "unknown block", and the log has th
 
 test('a busy database during a payload fails the event, but not the hook', async () => {
   await using direct = directHooks();
-  const uuid = await direct.register(
-    definition(NOWHERE, everything, { enable_on_registration: true, decode_clarity_values: true }),
-  );
+  const uuid = await direct.register(definition(NOWHERE, everything, { ...started, decode_clarity_values: true }));
   const { candidates } = direct.tables;
   const { contractInterface } = candidates;
   const busy = busyError();
@@ -129,7 +116,7 @@ test('a busy database during a payload fails the event, but not the hook', async
 test('a database error during deliveries stops neither the process nor a queue', async () => {
   await using direct = directHooks();
   using target = receiver();
-  const uuid = await direct.register(definition(target.url, everything, { enable_on_registration: true }));
+  const uuid = await direct.register(definition(target.url, everything, started));
   const { deliveries } = direct.hooks.store;
   const { records } = direct.tables;
   const { head } = deliveries;
@@ -139,7 +126,7 @@ test('a database error during deliveries stops neither the process nor a queue',
   deliveries.head = () => {
     throw busy;
   };
-  feed(direct);
+  direct.feed(events);
   await until(() => faults().length === 1);
   expect(target.received).toEqual([]);
   deliveries.head = head;
@@ -168,7 +155,7 @@ test.each([
 ] as const)('an unknown number in %s.%s is reported with its row', async (table, column, read) => {
   await using direct = directHooks();
   const uuid = await direct.register(definition(NOWHERE, everything));
-  feed(direct);
+  direct.feed(events);
   for (const block_height of [1, 2, 3, 4, 5, 6]) await direct.managed.evaluate(CONSUMER, uuid, { block_height });
   await direct.trial.backfill(CONSUMER, uuid, { from: 1, to: 2, dryRun: true });
   expect(read(direct, uuid)).toBeDefined();

@@ -157,11 +157,10 @@ describe('the rules', () => {
   test('several matching filters give one match per transaction, in block order', () => {
     const block = blockWith({ events: [transfer(A, B), transfer(A, B)] }, {}, { events: [transfer(B, A)] });
     const matcher = new Matcher();
+    const types = ['stx_event', 'stx_transfer', 'contract_call'] as const;
     matcher.set(
       4,
-      [{ type: 'stx_event' }, { type: 'stx_transfer' }, { type: 'contract_call' }].flatMap((filter) =>
-        toConditions(filter as Filter),
-      ),
+      types.flatMap((type) => toConditions({ type })),
     );
     expect(matcher.match(block)).toEqual(new Map([[4, [0, 1, 2]]]));
     matcher.set(4, toConditions({ type: 'stx_event' }));
@@ -205,10 +204,8 @@ describe('the rules', () => {
     expect([fits(7, uint), fits('7', int), fits('u7', uint), fits('u7', int)]).toEqual([true, true, true, false]);
     expect([fits(-7, negative), fits('-7', negative), fits(7, negative)]).toEqual([true, true, false]);
     const tuple = clarity.tuple({ name: clarity.ascii('x') });
-    expect([fits(toHex(tuple).toUpperCase().replace('0X', '0x'), holding(tuple)), fits(7, holding(tuple))]).toEqual([
-      true,
-      false,
-    ]);
+    const hex = toHex(tuple).toUpperCase().replace('0X', '0x');
+    expect([fits(hex, holding(tuple)), fits(7, holding(tuple))]).toEqual([true, false]);
   });
 
   test('extended matches every kind of tenure extension', () => {

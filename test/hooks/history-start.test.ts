@@ -11,20 +11,13 @@ import { block, hashOf, receipt } from '../support/events/handmade.ts';
 import { assertProperty, Seen, timeout } from '../support/property.ts';
 import { until } from '../support/time/until.ts';
 import { CONSUMER, directHooks } from './direct.ts';
-import { definition, type Received, receiver } from './server.ts';
+import { appliedHeights, definition, everything, NOWHERE, receiver, started } from './server.ts';
 
 const grow = { mine: 'back' as const, tenure: 'same' as const, transactions: 4, blocks: 0 };
 const onNewest = { mine: 'on_newest' as const, tenure: 'same' as const, transactions: 4 };
 /** The fourth block has a rival, on which the fifth follows. */
 const events = eventsOf({ seed: 3, steps: [grow, grow, grow, grow, { ...grow, blocks: 1 }, onNewest] });
 const beginning = beginnings(events).find(({ height }) => height === 3)!;
-const everything = ['stx_event', 'contract_call', 'contract_deploy', 'tenure_change', 'coinbase'].map((type) => ({
-  type,
-}));
-const appliedHeights = (target: { received: Received[] }): number[] =>
-  target.received.flatMap(({ payload }) =>
-    payload.event.apply.map(({ block_identifier }: { block_identifier: { index: number } }) => block_identifier.index),
-  );
 
 test('hooks receive blocks from the first one on: live, after resuming, and in a backfill from block 1', async () => {
   await using direct = directHooks();
@@ -35,27 +28,23 @@ test('hooks receive blocks from the first one on: live, after resuming, and in a
   for (const { url } of [live, later, past]) uuids.push(await direct.register(definition(url, everything)));
   const [atTip = '', resumed = '', backfilled = ''] = uuids;
   await direct.managed.setEnabled(CONSUMER, atTip, true);
-  for (const event of beginning.events) direct.ingest.receive(received(event));
+  direct.feed(beginning.events.map(received));
   const heights = [3, 4, 4, 5];
-  await until(() => appliedHeights(live).length >= 4);
-  expect(appliedHeights(live)).toEqual(heights);
+  await until(() => appliedHeights(live.received).length >= 4);
+  expect(appliedHeights(live.received)).toEqual(heights);
 
   await direct.managed.setEnabled(CONSUMER, resumed, true, 1);
-  await until(() => appliedHeights(later).length >= 3);
-  expect(appliedHeights(later)).toEqual([3, 4, 5]);
+  await until(() => appliedHeights(later.received).length >= 3);
+  expect(appliedHeights(later.received)).toEqual([3, 4, 5]);
 
   await direct.trial.backfill(CONSUMER, backfilled, { from: 1, to: 5, dryRun: false });
-  await until(() => appliedHeights(past).length >= 3);
-  expect(appliedHeights(past)).toEqual([3, 4, 5]);
+  await until(() => appliedHeights(past.received).length >= 3);
+  expect(appliedHeights(past.received)).toEqual([3, 4, 5]);
 });
-
-/** Nobody listens there: deliveries wait in the queue. */
-const NOWHERE = 'http://127.0.0.1:9/hook';
 
 test('a block with boot transactions without a chain id is accepted and delivered', async () => {
   await using direct = directHooks();
-  const uuid = await direct.register(definition(NOWHERE, everything));
-  await direct.managed.setEnabled(CONSUMER, uuid, true);
+  const uuid = await direct.register(definition(NOWHERE, everything, started));
   const raw = toHex(bootTransaction(false, deploymentPayload('boot', '(begin)', null)));
   const first = block(null, 'boot', [receipt({ id: hashOf('boot'), raw }, 0)], {
     block_height: 7,
@@ -78,8 +67,7 @@ test(
     await assertProperty(
       fc.asyncProperty(forks(), fc.nat(), async (generated, choice) => {
         await using direct = directHooks();
-        const uuid = await direct.register(definition(NOWHERE, everything));
-        await direct.managed.setEnabled(CONSUMER, uuid, true);
+        const uuid = await direct.register(definition(NOWHERE, everything, started));
         const { stream, give } = fromAnywhere(eventsOf(generated), choice);
         let start = 0;
         for (const event of stream) {

@@ -6,21 +6,15 @@ import { LogUnavailableError } from '../../src/cluster/shared-log.ts';
 import type { DeliveryResult, DeliveryResults } from '../../src/hooks/commands/deliveries.ts';
 import { resultWriter } from '../../src/hooks/delivery/results.ts';
 import type { Answer, SendOptions } from '../../src/http/outgoing.ts';
-import { received } from '../support/data/ingest.ts';
-import { eventsOf } from '../support/events/forked-chain.ts';
 import { heldClock } from '../support/time/held-clock.ts';
 import { until } from '../support/time/until.ts';
 import { CONSUMER, directHooks } from './direct.ts';
-import { definition } from './server.ts';
+import { definition, everything, NOWHERE, started, straightChain } from './server.ts';
 
-const RECEIVER = 'http://127.0.0.1:9/';
 const BLOCKS = 4;
 /** Milliseconds between two runs of the retention. */
 const UPKEEP_MS = 60_000;
-const everything = ['stx_event', 'contract_call', 'contract_deploy', 'coinbase'].map((type) => ({ type }));
-const started = { enable_on_registration: true };
-const grow = { mine: 'back' as const, tenure: 'same' as const, transactions: 1, blocks: 0 };
-const events = eventsOf({ seed: 3, steps: Array.from({ length: BLOCKS }, () => grow) }).map(received);
+const events = straightChain(BLOCKS, 1);
 const mined = events.flatMap(({ path }, index) => (path === '/new_block' ? [index] : []));
 /** The events up to the block of a height. */
 const upTo = (height: number) => events.slice(0, mined[height]! + 1);
@@ -77,8 +71,8 @@ test('a host sends nothing without the lease, everything in order with it, and u
   const { lease, gain, lose } = givenLease();
   const { requests, send, ids } = heldPost();
   await using direct = directHooks({ lease, send });
-  const uuid = await direct.register(definition(RECEIVER, everything, started));
-  for (const event of upTo(2)) direct.ingest.receive(event);
+  const uuid = await direct.register(definition(NOWHERE, everything, started));
+  direct.feed(upTo(2));
   const madeIds = () => direct.deliveries(uuid).map(({ webhookId }) => webhookId);
   expect(madeIds().length).toBeGreaterThan(1);
   expect(requests).toHaveLength(0);
@@ -90,7 +84,7 @@ test('a host sends nothing without the lease, everything in order with it, and u
   await lose();
   expect([requests[1]!.signal.aborted, direct.hooks.dispatcher.underWay()]).toEqual([true, []]);
   // Deliveries that are queued in between wait until the lease is gained again.
-  for (const event of events.slice(upTo(2).length)) direct.ingest.receive(event);
+  direct.feed(events.slice(upTo(2).length));
   gain(2);
   for (let request = 2; request <= madeIds().length; request++) {
     await until(() => requests.length === request + 1);
@@ -106,13 +100,13 @@ test('a host with an expired lease sends nothing, even before it is notified', a
   const { lease, gain, end, isLost } = givenLease();
   const { requests, send } = heldPost();
   await using direct = directHooks({ lease, send });
-  await direct.register(definition(RECEIVER, everything, started));
+  await direct.register(definition(NOWHERE, everything, started));
   gain(1);
-  for (const event of upTo(1)) direct.ingest.receive(event);
+  direct.feed(upTo(1));
   await until(() => requests.length === 1);
   end();
   requests[0]!.answer();
-  for (const event of events.slice(upTo(1).length)) direct.ingest.receive(event);
+  direct.feed(events.slice(upTo(1).length));
   await until(isLost);
   await direct.stop();
   expect(requests).toHaveLength(1);
@@ -122,8 +116,8 @@ test('any host sends test deliveries', async () => {
   const { lease } = givenLease();
   const { requests, send } = heldPost();
   await using direct = directHooks({ lease, send });
-  for (const event of events) direct.ingest.receive(event);
-  const uuid = await direct.register(definition(RECEIVER, everything));
+  direct.feed(events);
+  const uuid = await direct.register(definition(NOWHERE, everything));
   const tested = direct.trial.test(CONSUMER, uuid, {});
   await until(() => requests.length === 1);
   requests[0]!.answer(204);
@@ -134,8 +128,8 @@ test('backfills and upkeep run once each, on the host with the lease', async () 
   const { lease, gain, lose } = givenLease();
   const clock = heldClock([UPKEEP_MS]);
   await using direct = directHooks({ lease, after: clock.after });
-  const uuid = await direct.register(definition(RECEIVER, everything));
-  for (const event of events) direct.ingest.receive(event);
+  const uuid = await direct.register(definition(NOWHERE, everything));
+  direct.feed(events);
   const job = await direct.trial.backfill(CONSUMER, uuid, { from: 1, to: BLOCKS, dryRun: true });
   const isDone = () => direct.trial.getBackfill(CONSUMER, uuid, job.id).state === 'completed';
   gain(1);
@@ -153,11 +147,11 @@ test('only the host with the lease alerts the operator of ended hooks', async ()
   const limited = { ...started, expire_after_evaluations: 1 };
   const alerts = () => requests.filter(({ headers }) => headers['x-chainhook-uuid'] === undefined);
   const expire = async (height: number) => {
-    const uuid = await direct.register(definition(RECEIVER, everything, limited));
-    for (const event of events.slice(upTo(height - 1).length, upTo(height).length)) direct.ingest.receive(event);
+    const uuid = await direct.register(definition(NOWHERE, everything, limited));
+    direct.feed(events.slice(upTo(height - 1).length, upTo(height).length));
     expect(direct.record(uuid).status).toBe('expired');
   };
-  for (const event of upTo(0)) direct.ingest.receive(event);
+  direct.feed(upTo(0));
   await expire(1);
   gain(1);
   await expire(2);

@@ -8,17 +8,12 @@ import { simulatedEvents } from '../support/data/ingest.ts';
 import { heldClock } from '../support/time/held-clock.ts';
 import { until } from '../support/time/until.ts';
 import { CONSUMER, type DirectHooks, directHooks } from './direct.ts';
-import { definition, receiver } from './server.ts';
+import { definition, everything, NOWHERE, receiver, started } from './server.ts';
 
 /** Milliseconds between two runs. */
 const EVERY = 60_000;
 const DAY = 24 * 3_600_000;
 const RETENTION = 7 * DAY;
-const NOWHERE = 'http://127.0.0.1:9/';
-const started = { enable_on_registration: true };
-const everything = ['stx_event', 'contract_call', 'contract_deploy', 'tenure_change', 'coinbase'].map((type) => ({
-  type,
-}));
 const events = simulatedEvents({ seed: 5, blocks: 20, accounts: 12, transactionsPerBlock: 4, forkEvery: 0 });
 const feed = ({ ingest, clock }: DirectHooks) => {
   // Deliveries have the time of their event.

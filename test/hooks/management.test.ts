@@ -2,7 +2,16 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { simulatedEvents } from '../support/data/ingest.ts';
 import { until } from '../support/time/until.ts';
-import { definition, type HookServer, hookServer, receiver } from './server.ts';
+import {
+  appliedHeights,
+  definition,
+  filtersOf,
+  type HookServer,
+  hookServer,
+  NOWHERE,
+  receiver,
+  started,
+} from './server.ts';
 
 const A = 'ST2J6ZY48GV1EZ5V2V5RB9MP66SW86PYKKQVX8X0G';
 const URL_OK = 'https://127.0.0.1/hook';
@@ -14,161 +23,97 @@ const upTo = (height: number) =>
     1 + events.findLastIndex(({ path, text }) => path === '/new_block' && JSON.parse(text).block_height <= height),
   );
 
-const everything = [
-  { type: 'tenure_change' },
-  { type: 'stx_event' },
-  { type: 'contract_call' },
-  { type: 'ft_event' },
-  { type: 'coinbase' },
-];
+const fiveKinds = filtersOf('tenure_change', 'stx_event', 'contract_call', 'ft_event', 'coinbase');
+const threeKinds = fiveKinds.slice(0, 3);
 
-const statusOf = async (server: HookServer, uuid: string) =>
-  (await server.request('GET', `/chainhooks/me/${uuid}`)).body.status;
-const register = async (
-  server: HookServer,
-  url: string,
-  options: object,
-  filters: object[] = [{ type: 'stx_event' }],
-) => (await server.request('POST', '/chainhooks/me', definition(url, filters, options))).body.uuid as string;
 const feed = (server: HookServer, from: number, to: number) => {
-  for (const event of upTo(to).slice(upTo(from).length)) server.ingest.receive(event);
+  server.feed(upTo(to).slice(upTo(from).length));
 };
 
-describe('rejects a definition with', () => {
+describe('rejects a definition with the problem', () => {
   let server: HookServer;
   beforeAll(async () => {
     server = await hookServer();
     server.ingest.receive(events[0]!);
-    for (const event of upTo(2).slice(1)) server.ingest.receive(event);
+    server.feed(upTo(2).slice(1));
   });
   afterAll(() => server[Symbol.asyncDispose]());
 
   const filter = (event: object) => ({ ...valid, filters: { events: [event] } });
   const options = (value: unknown) => ({ ...valid, options: value });
+  const url = (value: string) => ({ ...valid, action: { type: 'http_post', url: value } });
   const { name: _name, ...nameless } = valid;
-  test.each<[string, unknown, string]>([
-    ['no object', [], 'body must be object'],
-    ['no name', nameless, 'name is required'],
-    ['name', { ...valid, name: 1 }, 'name must be string'],
-    ['version', { ...valid, version: '2' }, 'version must be "1"'],
-    ['chain', { ...valid, chain: 'bitcoin' }, 'chain must be "stacks"'],
-    ['network', { ...valid, network: 'devnet' }, 'network must be mainnet or testnet'],
-    ['another network', { ...valid, network: 'mainnet' }, 'network must be testnet, like this server'],
-    ['no filters', { ...valid, filters: undefined }, 'filters is required'],
-    ['no events', { ...valid, filters: {} }, 'filters.events is required'],
-    ['events', { ...valid, filters: { events: {} } }, 'filters.events must be array'],
+  test.each<[problem: string, body: unknown]>([
+    ['body must be object', []],
+    ['name is required', nameless],
+    ['name must be string', { ...valid, name: 1 }],
+    ['version must be "1"', { ...valid, version: '2' }],
+    ['chain must be "stacks"', { ...valid, chain: 'bitcoin' }],
+    ['network must be mainnet or testnet', { ...valid, network: 'devnet' }],
+    ['network must be testnet, like this server', { ...valid, network: 'mainnet' }],
+    ['filters is required', { ...valid, filters: undefined }],
+    ['filters.events is required', { ...valid, filters: {} }],
+    ['filters.events must be array', { ...valid, filters: { events: {} } }],
     [
-      '501 filters',
-      { ...valid, filters: { events: Array(501).fill({ type: 'coinbase' }) } },
       'filters.events must NOT have more than 500 items',
+      { ...valid, filters: { events: Array(501).fill({ type: 'coinbase' }) } },
     ],
-    ['no type', filter({}), 'filters.events.0.type is required'],
-    ['former type', filter({ type: 'print_event' }), 'filters.events.0.type has another name now: contract_log'],
-    ['unknown key', filter({ type: 'stx_transfer', to: A }), 'filters.events.0.to is not allowed'],
-    ['key of another filter', filter({ type: 'coinbase', sender: A }), 'filters.events.0.sender is not allowed'],
-    ['principal', filter({ type: 'balance_change' }), 'filters.events.0.principal is required'],
-    ['address', filter({ type: 'stx_transfer', sender: 'me' }), 'filters.events.0.sender must be a Stacks address'],
+    ['filters.events.0.type is required', filter({})],
+    ['filters.events.0.type has another name now: contract_log', filter({ type: 'print_event' })],
+    ['filters.events.0.to is not allowed', filter({ type: 'stx_transfer', to: A })],
+    ['filters.events.0.sender is not allowed', filter({ type: 'coinbase', sender: A })],
+    ['filters.events.0.principal is required', filter({ type: 'balance_change' })],
+    ['filters.events.0.sender must be a Stacks address', filter({ type: 'stx_transfer', sender: 'me' })],
     [
-      'both names',
-      filter({ type: 'stx_transfer', receiver: A, recipient: A }),
       'filters.events.0.recipient must not be given with receiver',
+      filter({ type: 'stx_transfer', receiver: A, recipient: A }),
     ],
-    ['large number', filter({ type: 'nft_event', value: 2 ** 60 }), 'filters.events.0.value is larger than 2^53'],
+    ['filters.events.0.value is larger than 2^53', filter({ type: 'nft_event', value: 2 ** 60 })],
+    ['filters.events.0.cause must be block_found or extended', filter({ type: 'tenure_change', cause: 'other' })],
+    ['filters.events.0.memo must be an object with equals or contains', filter({ type: 'stx_transfer', memo: {} })],
     [
-      'cause',
-      filter({ type: 'tenure_change', cause: 'other' }),
-      'filters.events.0.cause must be block_found or extended',
-    ],
-    [
-      'empty memo',
-      filter({ type: 'stx_transfer', memo: {} }),
-      'filters.events.0.memo must be an object with equals or contains',
-    ],
-    [
-      'part of a memo',
-      filter({ type: 'stx_transfer', memo: { contains: '' } }),
       'filters.events.0.memo.contains must NOT have fewer than 1 characters',
+      filter({ type: 'stx_transfer', memo: { contains: '' } }),
     ],
+    ['filters.events.0.argument.index is required', filter({ type: 'contract_call', argument: { equals: 'u1' } })],
     [
-      'argument without an index',
-      filter({ type: 'contract_call', argument: { equals: 'u1' } }),
-      'filters.events.0.argument.index is required',
-    ],
-    [
-      'argument',
-      filter({ type: 'contract_call', argument: { index: 0, equals: '0xq' } }),
       'filters.events.0.argument.equals must have the hex digits of a serialized Clarity value after 0x',
+      filter({ type: 'contract_call', argument: { index: 0, equals: '0xq' } }),
     ],
     [
-      'large argument',
-      filter({ type: 'contract_call', argument: { index: 0, equals: `u${2n ** 128n}` } }),
       'filters.events.0.argument.equals must be an integer that fits into 128 bits',
+      filter({ type: 'contract_call', argument: { index: 0, equals: `u${2n ** 128n}` } }),
     ],
-    ['options', options(1), 'options must be object or null'],
-    ['unknown option', options({ decode: true }), 'options.decode is not allowed'],
+    ['options must be object or null', options(1)],
+    ['options.decode is not allowed', options({ decode: true })],
     [
-      'misspelled option',
-      options({ decode_clarity_value: true }),
       'options.decode_clarity_value is not allowed: did you mean decode_clarity_values?',
+      options({ decode_clarity_value: true }),
     ],
     [
-      'misspelled limit',
-      options({ expire_after_evaluation: 1 }),
       'options.expire_after_evaluation is not allowed: did you mean expire_after_evaluations?',
+      options({ expire_after_evaluation: 1 }),
     ],
     [
-      'misspelled parameter of a filter',
-      filter({ type: 'stx_transfer', minamount: '1' }),
       'filters.events.0.minamount is not allowed: did you mean min_amount?',
+      filter({ type: 'stx_transfer', minamount: '1' }),
     ],
-    ['start height', options({ start_at_block_height: 1 }), 'options.start_at_block_height is not allowed; use POST'],
-    ['option', options({ include_block_metadata: 1 }), 'options.include_block_metadata must be boolean or null'],
-    [
-      'negative limit',
-      options({ expire_after_evaluations: -1 }),
-      'options.expire_after_evaluations must be an integer from 0',
-    ],
-    [
-      'fraction',
-      options({ expire_after_occurrences: 1.5 }),
-      'options.expire_after_occurrences must be an integer from 0',
-    ],
-    ['alert URL', options({ alert_url: 'me@example.org' }), 'options.alert_url must be a URL that begins with'],
-    [
-      'private alert URL',
-      options({ alert_url: 'https://10.0.0.1/' }),
-      'options.alert_url is not allowed: its host is at 10.0.0.1',
-    ],
-    ['no action', { ...valid, action: undefined }, 'action is required'],
-    ['action type', { ...valid, action: { type: 'file', url: URL_OK } }, 'action.type must be "http_post"'],
-    ['url', { ...valid, action: { type: 'http_post', url: 'hook' } }, 'action.url must be an absolute URL'],
-    [
-      'scheme',
-      { ...valid, action: { type: 'http_post', url: 'ftp://x/' } },
-      'action.url is not allowed: it must begin with http:// or https://',
-    ],
-    [
-      'user',
-      { ...valid, action: { type: 'http_post', url: 'https://u:p@127.0.0.1/' } },
-      'action.url is not allowed: it must not contain a user',
-    ],
-    [
-      'port 0',
-      { ...valid, action: { type: 'http_post', url: 'http://127.0.0.1:0/' } },
-      'action.url is not allowed: its port must not be 0',
-    ],
-    [
-      'private',
-      { ...valid, action: { type: 'http_post', url: 'https://10.0.0.1/' } },
-      'action.url is not allowed: its host is at 10.0.0.1',
-    ],
-    [
-      'metadata service',
-      { ...valid, action: { type: 'http_post', url: 'http://169.254.169.254/' } },
-      'action.url is not allowed',
-    ],
-    ['former key', { ...valid, then_that: {} }, 'then_that belongs to an earlier version of chainhooks; use action'],
-  ])('%s', async (_what, body, details) => {
+    ['options.start_at_block_height is not allowed; use POST', options({ start_at_block_height: 1 })],
+    ['options.include_block_metadata must be boolean or null', options({ include_block_metadata: 1 })],
+    ['options.expire_after_evaluations must be an integer from 0', options({ expire_after_evaluations: -1 })],
+    ['options.expire_after_occurrences must be an integer from 0', options({ expire_after_occurrences: 1.5 })],
+    ['options.alert_url must be a URL that begins with', options({ alert_url: 'me@example.org' })],
+    ['options.alert_url is not allowed: its host is at 10.0.0.1', options({ alert_url: 'https://10.0.0.1/' })],
+    ['action is required', { ...valid, action: undefined }],
+    ['action.type must be "http_post"', { ...valid, action: { type: 'file', url: URL_OK } }],
+    ['action.url must be an absolute URL', url('hook')],
+    ['action.url is not allowed: it must begin with http:// or https://', url('ftp://x/')],
+    ['action.url is not allowed: it must not contain a user', url('https://u:p@127.0.0.1/')],
+    ['action.url is not allowed: its port must not be 0', url('http://127.0.0.1:0/')],
+    ['action.url is not allowed: its host is at 10.0.0.1', url('https://10.0.0.1/')],
+    ['action.url is not allowed', url('http://169.254.169.254/')],
+    ['then_that belongs to an earlier version of chainhooks; use action', { ...valid, then_that: {} }],
+  ])('%s', async (details, body) => {
     const { status, body: problem } = await server.request('POST', '/chainhooks/me', body as object);
     expect([status, Object.keys(problem), problem.error]).toEqual([400, ['error', 'details'], 'Invalid request body']);
     expect(problem.details).toStartWith(details);
@@ -280,63 +225,53 @@ test('an accepted definition is returned as sent, with warnings about likely mis
 });
 
 describe('the life of a hook', () => {
-  const heights = (target: {
-    received: { payload: { event: { apply: { block_identifier: { index: number } }[] } } }[];
-  }) => target.received.flatMap(({ payload }) => payload.event.apply.map(({ block_identifier: { index } }) => index));
-
   test('is new until its first block, then streaming, and misses the blocks while disabled', async () => {
     await using server = await hookServer();
     using target = receiver();
-    const uuid = await register(server, target.url, {}, [
-      { type: 'tenure_change' },
-      { type: 'stx_event' },
-      { type: 'contract_call' },
-    ]);
+    const uuid = await server.register(target.url, {}, threeKinds);
     feed(server, -1, 5);
-    expect(await statusOf(server, uuid)).toMatchObject({ status: 'new', enabled: false, evaluated_block_count: 0 });
-    await server.request('PATCH', `/chainhooks/me/${uuid}/enabled`, { enabled: true });
-    expect(await statusOf(server, uuid)).toMatchObject({
+    expect(await server.status(uuid)).toMatchObject({ status: 'new', enabled: false, evaluated_block_count: 0 });
+    await server.setEnabled(uuid, true);
+    expect(await server.status(uuid)).toMatchObject({
       status: 'new',
       enabled: true,
       evaluated_block_count: 0,
       lag_blocks: 0,
     });
     feed(server, 5, 10);
-    expect(await statusOf(server, uuid)).toMatchObject({
+    expect(await server.status(uuid)).toMatchObject({
       status: 'streaming',
       evaluated_block_count: 5,
       last_evaluated_block_height: 10,
     });
-    await server.request('PATCH', `/chainhooks/me/${uuid}/enabled`, { enabled: true });
-    await server.request('PATCH', `/chainhooks/me/${uuid}/enabled`, { enabled: false });
+    await server.setEnabled(uuid, true);
+    await server.setEnabled(uuid, false);
     feed(server, 10, 15);
-    expect(await statusOf(server, uuid)).toMatchObject({
+    expect(await server.status(uuid)).toMatchObject({
       status: 'streaming',
       enabled: false,
       evaluated_block_count: 5,
       last_evaluated_block_height: 10,
     });
-    await server.request('PATCH', `/chainhooks/me/${uuid}/enabled`, { enabled: true });
+    await server.setEnabled(uuid, true);
     feed(server, 15, 20);
-    expect(await statusOf(server, uuid)).toMatchObject({ evaluated_block_count: 10, last_evaluated_block_height: 20 });
-    await until(async () => (await statusOf(server, uuid)).pending_deliveries === 0);
-    const delivered = heights(target);
+    expect(await server.status(uuid)).toMatchObject({ evaluated_block_count: 10, last_evaluated_block_height: 20 });
+    await server.untilDrained(uuid);
+    const delivered = appliedHeights(target.received);
     expect(delivered.filter((height) => height <= 5 || (height > 10 && height <= 15))).toEqual([]);
     expect(delivered).toEqual(delivered.toSorted((a, b) => a - b));
-    const repeated = await server.request('PATCH', `/chainhooks/me/${uuid}/enabled`, { enabled: false });
+    const repeated = await server.setEnabled(uuid, false);
     expect(repeated.status).toBe(204);
-    await server.request('PATCH', `/chainhooks/me/${uuid}/enabled`, { enabled: true, resume_from: 12 });
-    await until(async () => (await statusOf(server, uuid)).evaluated_block_count === 19);
-    await until(async () => (await statusOf(server, uuid)).pending_deliveries === 0);
-    const caughtUp = heights(target).slice(delivered.length);
+    await server.setEnabled(uuid, true, { resume_from: 12 });
+    await until(async () => (await server.status(uuid)).evaluated_block_count === 19);
+    await server.untilDrained(uuid);
+    const caughtUp = appliedHeights(target.received).slice(delivered.length);
     expect([caughtUp[0]! >= 12, caughtUp.at(-1)! <= 20]).toEqual([true, true]);
     expect(target.received.at(-1)?.headers['x-chainhook-reason']).toBe('catch_up');
-    const beyondLimit = await server.request('PATCH', `/chainhooks/me/${uuid}/enabled`, { enabled: false });
+    const beyondLimit = await server.setEnabled(uuid, false);
     expect(beyondLimit.status).toBe(204);
-    expect(
-      (await server.request('PATCH', `/chainhooks/me/${uuid}/enabled`, { enabled: true, resume_from: 99 })).status,
-    ).toBe(400);
-    expect(await statusOf(server, uuid)).toMatchObject({ enabled: false });
+    expect((await server.setEnabled(uuid, true, { resume_from: 99 })).status).toBe(400);
+    expect(await server.status(uuid)).toMatchObject({ enabled: false });
   });
 
   test.each([
@@ -352,33 +287,33 @@ describe('the life of a hook', () => {
       const [limit] = Object.values(limits) as [number];
       await using server = await hookServer();
       using target = receiver();
-      const uuid = await register(server, target.url, { ...limits, enable_on_registration: true }, everything);
+      const uuid = await server.register(target.url, { ...limits, ...started }, fiveKinds);
       feed(server, -1, 15);
-      const expired = await statusOf(server, uuid);
+      const expired = await server.status(uuid);
       expect(expired).toMatchObject({ status: 'expired', enabled: false });
       expect(countOf(expired)).toBe(limit);
-      await until(async () => (await statusOf(server, uuid)).pending_deliveries === 0);
-      expect(heights(target)).toHaveLength(expired.occurrence_count);
-      await server.request('PATCH', `/chainhooks/me/${uuid}/enabled`, { enabled: true });
-      expect(await statusOf(server, uuid)).toMatchObject({ status: 'streaming', enabled: true });
+      await server.untilDrained(uuid);
+      expect(appliedHeights(target.received)).toHaveLength(expired.occurrence_count);
+      await server.setEnabled(uuid, true);
+      expect(await server.status(uuid)).toMatchObject({ status: 'streaming', enabled: true });
       feed(server, 15, 30);
-      const repeated = await statusOf(server, uuid);
+      const repeated = await server.status(uuid);
       expect([repeated.status, countOf(repeated)]).toEqual(['expired', 2 * limit]);
     },
   );
 
   test('changed filters apply from the next block on, and a changed limit includes past counts', async () => {
     await using server = await hookServer();
-    const uuid = await register(server, 'https://127.0.0.1:9/', { enable_on_registration: true }, []);
+    const uuid = await server.register(NOWHERE, started, []);
     feed(server, -1, 6);
-    expect(await statusOf(server, uuid)).toMatchObject({ evaluated_block_count: 6, occurrence_count: 0 });
+    expect(await server.status(uuid)).toMatchObject({ evaluated_block_count: 6, occurrence_count: 0 });
     await server.request('PATCH', `/chainhooks/me/${uuid}`, {
-      filters: { events: [{ type: 'tenure_change' }, { type: 'stx_event' }, { type: 'contract_call' }] },
+      filters: { events: threeKinds },
       options: { expire_after_evaluations: 5 },
     });
-    expect(await statusOf(server, uuid)).toMatchObject({ status: 'streaming', occurrence_count: 0 });
+    expect(await server.status(uuid)).toMatchObject({ status: 'streaming', occurrence_count: 0 });
     feed(server, 6, 12);
-    const final = await statusOf(server, uuid);
+    const final = await server.status(uuid);
     expect(final).toMatchObject({ status: 'expired', evaluated_block_count: 7 });
     expect(final.occurrence_count).toBe(1);
   });
@@ -391,11 +326,11 @@ describe('after a write', () => {
   test('every route shows at least the acknowledged events', async () => {
     await using server = await pending();
     using target = receiver();
-    const uuid = await register(server, target.url, { enable_on_registration: true }, everything);
+    const uuid = await server.register(target.url, started, fiveKinds);
     const url = `/chainhooks/me/${uuid}`;
     // Each height is requested through a different route, and only these requests commit the events.
     feed(server, -1, 1);
-    expect(await statusOf(server, uuid)).toMatchObject({ last_evaluated_block_height: 1, lag_blocks: 0 });
+    expect(await server.status(uuid)).toMatchObject({ last_evaluated_block_height: 1, lag_blocks: 0 });
     feed(server, 1, 2);
     const { body: page } = await server.request('GET', '/chainhooks/me');
     expect(page.results[0].status).toMatchObject({ last_evaluated_block_height: 2, lag_blocks: 0 });
@@ -415,7 +350,7 @@ describe('after a write', () => {
     expect((await server.request('POST', `${url}/test`, { block_height: 8 })).body.payload.event.apply).toHaveLength(1);
     feed(server, 8, 9);
     const { body: definitions } = await server.request('POST', '/chainhooks/preview', {
-      filters: { events: everything },
+      filters: { events: fiveKinds },
       from_height: 9,
       to_height: 9,
     });
@@ -425,7 +360,7 @@ describe('after a write', () => {
   test('reads show the changed hook, secret and backfills', async () => {
     await using server = await pending();
     feed(server, -1, 2);
-    const uuid = await register(server, 'https://127.0.0.1:9/', {}, everything);
+    const uuid = await server.register(NOWHERE, {}, fiveKinds);
     const url = `/chainhooks/me/${uuid}`;
     feed(server, 2, 3);
     expect((await server.request('PATCH', url, { name: 'renamed' })).body.definition.name).toBe('renamed');

@@ -1,11 +1,12 @@
 /** Each option of a hook: its additions to a payload, and no other changes. */
 import { describe, expect, test } from 'bun:test';
-import type { Block } from '../../src/chain/block.ts';
+import type { Block, ChainTransaction } from '../../src/chain/block.ts';
 import { networkOf } from '../../src/chain/network.ts';
 import { blockOf } from '../../src/chain/normalise.ts';
 import { readPayload } from '../../src/chain/payload-reader.ts';
 import type { AbiFunction } from '../../src/codec/abi.ts';
 import { clarity } from '../../src/codec/clarity-encode.ts';
+import type { Payload } from '../../src/codec/transaction.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { Options } from '../../src/hooks/definition/definition.ts';
 import { payloadText, payloadTexts } from '../../src/hooks/evaluation/payload.ts';
@@ -24,17 +25,26 @@ const blocks: Block[] = [...devnetEvents({ seed: 4, blocks: 24, accounts: 12, tr
 // biome-ignore lint/suspicious/noExplicitAny: payloads are looked into
 type Json = any;
 
-const payload = (options: Options, findFunction: () => AbiFunction | undefined = () => undefined): Json =>
-  JSON.parse(
-    payloadText({ uuid: 'u', name: 'n', options }, network, {
-      apply: blocks.map((block) => ({
-        block,
-        txIndexes: ownTransactions(block).map((_, index) => index),
-        findFunction,
-      })),
-      rollback: [],
-    }),
-  );
+/** The payload of whole blocks. */
+const payload = (options: Options, applied = blocks, declared?: AbiFunction): Json => {
+  const findFunction = () => declared;
+  const apply = applied.map((block) => ({
+    block,
+    txIndexes: ownTransactions(block).map((_, index) => index),
+    findFunction,
+  }));
+  return JSON.parse(payloadText({ uuid: 'u', name: 'n', options }, network, { apply, rollback: [] }));
+};
+
+/** The first block with a transaction of a type, and this transaction. */
+function firstOf<T extends Payload['type']>(type: T) {
+  for (const block of blocks) {
+    const base = block.transactions.find((item) => item.payload.type === type);
+    if (base !== undefined)
+      return { block, base: base as ChainTransaction & { payload: Extract<Payload, { type: T }> } };
+  }
+  throw new Error(`no ${type}`);
+}
 
 /** Returns the paths at which two values differ, with the type of an operation in place of numbers. */
 function differences(before: Json, after: Json, path = ''): string[] {
@@ -129,66 +139,38 @@ test('either block option adds the whole block metadata, and only one adds signa
 });
 
 describe('decoding', () => {
-  const call = (): Block => {
-    const block = blocks.find(({ transactions }) =>
-      transactions.some(({ payload: { type } }) => type === 'contract_call'),
-    )!;
-    const base = block.transactions.find(({ payload: { type } }) => type === 'contract_call')!;
-    if (base.payload.type !== 'contract_call') throw new Error('not a call');
+  const parsed = (declared: AbiFunction | undefined): Json => {
+    const { block, base } = firstOf('contract_call');
     const functionArgs = new Uint8Array([0, 0, 0, 1, ...clarity.uint(5n)]);
-    const log = {
-      kind: 'contract_log' as const,
-      contractId: base.payload.contractId,
-      topic: 'print',
-      value: clarity.none(),
-    };
-    return {
-      ...block,
-      transactions: [
-        { ...base, payload: { ...base.payload, functionArgs }, result: clarity.bool(true), events: [log] },
-      ],
-    };
+    const { contractId } = base.payload;
+    const log = { kind: 'contract_log' as const, contractId, topic: 'print', value: clarity.none() };
+    const call = { ...base, payload: { ...base.payload, functionArgs }, result: clarity.bool(true), events: [log] };
+    const decoded = payload({ decode_clarity_values: true }, [{ ...block, transactions: [call] }], declared);
+    return decoded.event.apply[0].transactions[0];
   };
-  const parsed = (declared: AbiFunction | undefined): Json =>
-    JSON.parse(
-      payloadText({ uuid: 'u', name: 'n', options: { decode_clarity_values: true } }, network, {
-        apply: [{ block: call(), txIndexes: [0], findFunction: () => declared }],
-        rollback: [],
-      }),
-    ).event.apply[0].transactions[0];
 
   test('arguments have the names and types of the declaration', () => {
-    const declared: AbiFunction = { name: 'f', access: 'public', args: [{ name: 'amount', type: 'uint128' }] };
-    const transaction = parsed(declared);
+    const transaction = parsed({ name: 'f', access: 'public', args: [{ name: 'amount', type: 'uint128' }] });
     expect(transaction.operations[1].metadata.args).toEqual([
       { hex: '0x0100000000000000000000000000000005', repr: 'u5', name: 'amount', type: 'uint' },
     ]);
     expect(transaction.metadata.result).toEqual({ hex: '0x03', repr: 'true', type: 'bool' });
-    expect(transaction.operations[2].metadata.value).toEqual({
-      hex: '0x09',
-      repr: 'none',
-      type: '(optional UnknownType)',
-    });
+    const none = { hex: '0x09', repr: 'none', type: '(optional UnknownType)' };
+    expect(transaction.operations[2].metadata.value).toEqual(none);
   });
 
   test('a memo is decoded in addition to its bytes, in the published schema', () => {
-    const block = blocks.find(({ transactions }) => transactions.some(({ payload: { type } }) => type === 'coinbase'))!;
-    const base = block.transactions.find(({ payload: { type } }) => type === 'coinbase')!;
+    const { block, base } = firstOf('coinbase');
     const memos = (bytes: number[]): Json[] => {
       const memo = new Uint8Array(bytes);
       const parties = { sender: base.sender.address, recipient: base.sender.address };
       const moved = { kind: 'stx' as const, action: 'transfer' as const, ...parties, amount: '1', memo };
       const sent = { type: 'token_transfer' as const, typeId: 0 as const, recipient: base.sender.address, amount: 1n };
-      const apply = [
+      const transactions = [
         { ...base, events: [moved] },
         { ...base, payload: { ...sent, memo }, events: [] },
       ];
-      const message = JSON.parse(
-        payloadText({ uuid: 'u', name: 'n', options: { decode_clarity_values: true } }, network, {
-          apply: [{ block: { ...block, transactions: apply }, txIndexes: [0, 1], findFunction: () => undefined }],
-          rollback: [],
-        }),
-      );
+      const message = payload({ decode_clarity_values: true }, [{ ...block, transactions }]);
       expect(payloadMistake(message)).toBeNull();
       return message.event.apply[0].transactions
         .flatMap(({ operations }: Json) => operations)
@@ -223,24 +205,15 @@ describe('operations', () => {
   });
 
   test('a failed transfer shows only its fee, and a successful one shows its event once', () => {
-    const block = blocks.find(({ transactions }) =>
-      transactions.some(({ payload: { type } }) => type === 'token_transfer'),
-    )!;
-    const base = block.transactions.find(({ payload: { type } }) => type === 'token_transfer')!;
-    const types = (change: object) => {
-      const apply = [
-        { block: { ...block, transactions: [{ ...base, ...change }] }, txIndexes: [0], findFunction: () => undefined },
-      ];
-      const message = JSON.parse(payloadText({ uuid: 'u', name: 'n', options: {} }, network, { apply, rollback: [] }));
-      return message.event.apply[0].transactions[0].operations.map(({ type }: Json) => type);
-    };
-    expect(types({})).toEqual(['fee', 'token_transfer', 'token_transfer']);
+    const { block, base } = firstOf('token_transfer');
+    const types = (change: object) =>
+      payload({}, [{ ...block, transactions: [{ ...base, ...change }] }]).event.apply[0].transactions[0].operations.map(
+        ({ type }: Json) => type,
+      );
+    const whole = ['fee', 'token_transfer', 'token_transfer'];
+    expect(types({})).toEqual(whole);
     expect(types({ status: 'problematic_skipped', events: [] })).toEqual(['fee']);
-    expect(types({ status: 'abort_by_post_condition', events: [] })).toEqual([
-      'fee',
-      'token_transfer',
-      'token_transfer',
-    ]);
+    expect(types({ status: 'abort_by_post_condition', events: [] })).toEqual(whole);
   });
 });
 

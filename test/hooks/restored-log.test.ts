@@ -7,23 +7,13 @@ import type { Lease, LeasedWork } from '../../src/cluster/lease-keeper.ts';
 import { silentMachine } from '../../src/hooks/machine.ts';
 import type { Answer, SendOptions } from '../../src/http/outgoing.ts';
 import { identityEntry, newIdentity } from '../../src/store/ingest/log-identity.ts';
-import { received } from '../support/data/ingest.ts';
-import { eventsOf } from '../support/events/forked-chain.ts';
 import { checkAndRecount } from '../support/recounts/recounts.ts';
 import { until } from '../support/time/until.ts';
 import { CONSUMER, type DirectHooks, directHooks } from './direct.ts';
-import { definition } from './server.ts';
+import { definition, everything, NOWHERE, started, straightChain } from './server.ts';
 
-const RECEIVER = 'http://127.0.0.1:9/';
 const BLOCKS = 6;
-const everything = ['stx_event', 'contract_call', 'contract_deploy', 'coinbase'].map((type) => ({ type }));
-const started = { enable_on_registration: true };
-const grow = { mine: 'back' as const, tenure: 'same' as const, transactions: 1, blocks: 0 };
-const chain = (seed: number) =>
-  eventsOf({ seed, steps: Array.from({ length: BLOCKS }, () => grow) })
-    .map(received)
-    .filter(({ path }) => path === '/new_block');
-const blocks = chain(3);
+const blocks = straightChain(BLOCKS, 1).filter(({ path }) => path === '/new_block');
 
 /** A lease that starts when the test decides. */
 function laterLease(): { lease: Lease; gain: () => void } {
@@ -71,11 +61,11 @@ test('hooks pause with their queues and backfills, and continue where they stopp
   const { lease, gain } = laterLease();
   const { sent, send } = answeringNetwork();
   await using direct = directHooks({ lease, send });
-  const { managed, trial, ingest } = direct;
-  const live = await direct.register(definition(RECEIVER, everything, started));
-  const idle = await direct.register(definition(RECEIVER, everything));
-  const untouched = await direct.register(definition(RECEIVER, everything));
-  for (const block of blocks.slice(0, 3)) ingest.receive(block);
+  const { managed, trial } = direct;
+  const live = await direct.register(definition(NOWHERE, everything, started));
+  const idle = await direct.register(definition(NOWHERE, everything));
+  const untouched = await direct.register(definition(NOWHERE, everything));
+  direct.feed(blocks.slice(0, 3));
   await trial.backfill(CONSUMER, idle, { from: 1, to: undefined, dryRun: false });
   await begin(direct);
   const stages = () => [live, idle, untouched].map((uuid) => direct.record(uuid).stage);
@@ -85,9 +75,9 @@ test('hooks pause with their queues and backfills, and continue where they stopp
   expect(status.pending_deliveries).toBeGreaterThan(0);
   expect(managed.get(CONSUMER, untouched).status.paused_reason).toBeNull();
 
-  const fresh = await direct.register(definition(RECEIVER, everything, started));
+  const fresh = await direct.register(definition(NOWHERE, everything, started));
   gain();
-  for (const block of blocks.slice(3)) ingest.receive(block);
+  direct.feed(blocks.slice(3));
   const ofFresh = () => sent.filter(({ hook }) => hook === fresh);
   await until(() => ofFresh().length === blocks.length - 3);
   await until(() => direct.hooks.store.backfills.next().length === 0, 'the backfill queues its matches');
@@ -112,15 +102,15 @@ test('an expired hook sends its queue once it is disabled, and evaluates nothing
   const { lease, gain } = laterLease();
   const { sent, send } = answeringNetwork();
   await using direct = directHooks({ lease, send });
-  const { managed, ingest } = direct;
+  const { managed } = direct;
   const expiring = { ...started, expire_after_occurrences: 2 };
-  const expired = await direct.register(definition(RECEIVER, everything, expiring));
-  for (const block of blocks.slice(0, 4)) ingest.receive(block);
+  const expired = await direct.register(definition(NOWHERE, everything, expiring));
+  direct.feed(blocks.slice(0, 4));
   expect(managed.get(CONSUMER, expired).status.status).toBe('expired');
   await begin(direct);
   gain();
-  const fresh = await direct.register(definition(RECEIVER, everything, started));
-  for (const block of blocks.slice(4)) ingest.receive(block);
+  const fresh = await direct.register(definition(NOWHERE, everything, started));
+  direct.feed(blocks.slice(4));
   await until(() => sent.filter(({ hook }) => hook === fresh).length === blocks.length - 4);
   expect(sent.filter(({ hook }) => hook === expired)).toEqual([]);
   await managed.setEnabled(CONSUMER, expired, false);
@@ -137,16 +127,16 @@ test("a waiting delivery keeps its webhook id, and new deliveries get ids that t
     await direct.hooks.commands.run('hook.register', {
       uuid,
       consumer: CONSUMER,
-      definition: definition(RECEIVER, everything, started) as never,
+      definition: definition(NOWHERE, everything, started) as never,
     });
-    for (const block of blocks.slice(0, 3)) direct.ingest.receive(block);
+    direct.feed(blocks.slice(0, 3));
     const ids = direct.deliveries(uuid).map(({ webhookId }) => webhookId);
     if (isRestored) {
       await begin(direct);
       await direct.managed.setManyEnabled(CONSUMER, true, { paused: true });
     }
     expect(direct.deliveries(uuid).map(({ webhookId }) => webhookId)).toEqual(ids);
-    for (const block of blocks.slice(3)) direct.ingest.receive(block);
+    direct.feed(blocks.slice(3));
     gain();
     await until(() => direct.deliveries(uuid).length === BLOCKS, 'the hook has caught up');
     return direct.deliveries(uuid).map(({ webhookId }) => webhookId);

@@ -2,24 +2,15 @@
 import { expect, test } from 'bun:test';
 import { systemClock } from '../../src/base/clock.ts';
 import { conditionsOfDefinition } from '../../src/hooks/definition/definition.ts';
-import { MAX_BLOCKS, type ScannedBlock, type Scanner, scanner, search } from '../../src/hooks/matching/scan.ts';
+import { MAX_BLOCKS, type Scanner, scanner, search } from '../../src/hooks/matching/scan.ts';
 import { HookProblem } from '../../src/hooks/problem.ts';
 import { simulatedEvents } from '../support/data/ingest.ts';
 import { CONSUMER, type DirectHooks, directHooks } from './direct.ts';
-import { definition, receiver } from './server.ts';
+import { definition, everything, receiver, upTo } from './server.ts';
 
 const BLOCKS = 30;
-const events = simulatedEvents({
-  seed: 5,
-  blocks: BLOCKS,
-  accounts: 12,
-  transactionsPerBlock: 6,
-  forkEvery: 6,
-  forkDepth: 3,
-});
-const feed = ({ ingest }: DirectHooks) => {
-  for (const event of events) ingest.receive(event);
-};
+const world = { accounts: 12, transactionsPerBlock: 6, forkEvery: 6, forkDepth: 3 };
+const events = simulatedEvents({ seed: 5, blocks: BLOCKS, ...world });
 /** Heights of the blocks that are read from now on. */
 function watchReads({ hooks: { history } }: DirectHooks): number[] {
   const read: number[] = [];
@@ -32,15 +23,12 @@ function watchReads({ hooks: { history } }: DirectHooks): number[] {
   return read;
 }
 const nothing = { type: 'stx_transfer', min_amount: '340282366920938463463374607431768211455' };
-const everything = ['stx_event', 'contract_call', 'contract_deploy', 'tenure_change', 'coinbase'].map((type) => ({
-  type,
-}));
 
 test('a test delivery reads from the tip down to the first match', async () => {
   await using direct = directHooks();
   using target = receiver();
   const uuid = await direct.register(definition(target.url, everything));
-  feed(direct);
+  direct.feed(events);
   const read = watchReads(direct);
   const { payload, searched_from_height: from } = await direct.trial.test(CONSUMER, uuid, {});
   const shownPayload = payload as { event: { apply: { block_identifier: { index: number } }[] } };
@@ -64,11 +52,11 @@ test('a test sends nothing if no block matches, and names the lowest height it s
   const refusal = (choice: { before_height?: number } = {}) =>
     direct.trial.test(CONSUMER, uuid, choice).catch((error: unknown) => error);
   expect(await refusal()).toMatchObject({ status: 404, message: 'The chain has no block to search' });
-  feed(direct);
+  direct.feed(events);
   const read = watchReads(direct);
   const message = 'No block from height 1 on matches the filters; set before_height to 1 to search older blocks';
   expect(await refusal()).toMatchObject({ status: 404, message });
-  expect(read).toEqual(Array.from({ length: BLOCKS }, (_, index) => BLOCKS - index));
+  expect(read).toEqual(upTo(BLOCKS).reverse());
   expect(await refusal({ before_height: 1 })).toMatchObject({ status: 404 });
   expect(target.received).toEqual([]);
 });
@@ -90,7 +78,7 @@ test('a search reads a bounded number of heights on a chain of any height', asyn
 
 test('a search stops at its transaction limit, and can continue from there', async () => {
   await using direct = directHooks();
-  feed(direct);
+  direct.feed(events);
   const { history, store } = direct.hooks;
   const conditions = conditionsOfDefinition({ filters: { events: [nothing] } } as never);
   const scan = scanner({ history, candidates: store.candidates }, conditions);
@@ -105,12 +93,12 @@ test('a search stops at its transaction limit, and can continue from there', asy
   }
   expect(ends.length).toBeGreaterThan(5);
   expect(ends.slice(-2)).toEqual([1, null]);
-  expect(read).toEqual(Array.from({ length: BLOCKS }, (_, index) => BLOCKS - index));
+  expect(read).toEqual(upTo(BLOCKS).reverse());
 });
 
 test('a search for a hook with principals reads the same blocks in both directions', async () => {
   await using direct = directHooks();
-  feed(direct);
+  direct.feed(events);
   const { history, store } = direct.hooks;
   const senders = new Set<string>();
   for (let height = 1; height <= BLOCKS; height++) {
@@ -121,25 +109,11 @@ test('a search for a hook with principals reads the same blocks in both directio
   for (const sender of senders) {
     const conditions = conditionsOfDefinition({ filters: { events: [{ type: 'contract_call', sender }] } } as never);
     const scan = scanner({ history, candidates: store.candidates }, conditions);
-    const walk = (
-      step: (from: number) => ScannedBlock | null,
-      next: (height: number) => number,
-      from: number,
-    ): number[] => {
-      const heights: number[] = [];
-      for (let row = step(from); row !== null; row = step(next(row.height))) heights.push(row.height);
-      return heights;
-    };
-    const up = walk(
-      (from) => scan.next(from, BLOCKS),
-      (height) => height + 1,
-      1,
-    );
-    const down = walk(
-      (to) => scan.previous(1, to),
-      (height) => height - 1,
-      BLOCKS,
-    );
+    const up: number[] = [];
+    for (let row = scan.next(1, BLOCKS); row !== null; row = scan.next(row.height + 1, BLOCKS)) up.push(row.height);
+    const down: number[] = [];
+    for (let row = scan.previous(1, BLOCKS); row !== null; row = scan.previous(1, row.height - 1))
+      down.push(row.height);
     expect(down).toEqual(up.toReversed());
   }
   expect(read.length).toBeLessThan(2 * BLOCKS * senders.size);

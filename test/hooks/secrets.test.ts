@@ -1,7 +1,6 @@
 /** Signing secrets: stored only encrypted, and deliveries wait if a secret can't be decrypted. */
 
 import { describe, expect, spyOn, test } from 'bun:test';
-import { createHmac } from 'node:crypto';
 import { chmodSync, cpSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
@@ -9,51 +8,34 @@ import { list } from '../../src/commands/hooks/hooks.ts';
 import { sealingWith, secretsKeyFile } from '../../src/hooks/delivery/sealing.ts';
 import { backupOf, restored } from '../support/data/backup.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
-import { emptyDirectory, received } from '../support/data/ingest.ts';
-import { eventsOf } from '../support/events/forked-chain.ts';
+import { emptyDirectory } from '../support/data/ingest.ts';
 import { assertProperty } from '../support/property.ts';
 import { until } from '../support/time/until.ts';
 import { type DirectHooks, directHooks } from './direct.ts';
-import { definition, type HookServer, hookServer, type Received, type Receiver, receiver } from './server.ts';
+import {
+  definition,
+  everything,
+  type HookServer,
+  hookServer,
+  type Received,
+  receiver,
+  sequences,
+  signatureOf,
+  started,
+  straightChain,
+  upTo,
+} from './server.ts';
 
-const grow = { mine: 'back' as const, tenure: 'same' as const, transactions: 2, blocks: 0 };
-const events = eventsOf({ seed: 3, steps: Array.from({ length: 6 }, () => grow) }).map(received);
+const events = straightChain(6, 2);
 const mined = events.flatMap(({ path }, index) => (path === '/new_block' ? [index] : []));
 /** The events of the blocks from a height on, up to another. */
 const blocks = (from: number, to: number) => events.slice(from === 0 ? 0 : mined[from - 1]! + 1, mined[to]! + 1);
-const everything = ['stx_event', 'contract_call', 'contract_deploy', 'coinbase', 'tenure_change'].map((type) => ({
-  type,
-}));
 const SECRET = '/chainhooks/me/secret';
 const A = 'a'.repeat(64);
 const B = 'b'.repeat(64);
 
-function feed(server: HookServer, from: number, to: number): void {
-  for (const event of blocks(from, to)) server.ingest.receive(event);
-}
-
 const signatures = ({ headers }: Received): string[] => (headers['webhook-signature'] ?? '').split(' ').filter(Boolean);
 
-function signatureOf(secret: string, { headers, text }: Received): string {
-  const signed = `${headers['webhook-id']}.${headers['webhook-timestamp']}.${text}`;
-  return `v1,${createHmac('sha256', Buffer.from(secret, 'hex')).update(signed).digest('base64')}`;
-}
-
-const sequences = (requests: readonly Received[]): number[] =>
-  requests.map(({ headers }) => Number(headers['x-chainhook-sequence']));
-const upTo = (last: number): number[] => Array.from({ length: last }, (_, index) => index + 1);
-
-async function register(server: HookServer, { url }: Receiver, consumer = 'default'): Promise<string> {
-  const hook = definition(url, everything, { enable_on_registration: true });
-  const { status, body } = await server.request('POST', '/chainhooks/me', hook, { 'x-chainhook-consumer': consumer });
-  expect(status).toBe(200);
-  return body.uuid;
-}
-
-const statusOf = async (server: HookServer, uuid: string) =>
-  (await server.request('GET', `/chainhooks/me/${uuid}`)).body.status;
-const untilDrained = (server: HookServer, uuid: string): Promise<void> =>
-  until(async () => (await statusOf(server, uuid)).pending_deliveries === 0, 'the deliveries');
 const newSecret = async (server: HookServer, consumer = 'default'): Promise<string> =>
   (await server.request('POST', SECRET, undefined, { 'x-chainhook-consumer': consumer })).body.secret;
 const unreadable = ({ logged }: HookServer) => logged.filter(({ event }) => event === 'hook_secrets_unreadable');
@@ -126,20 +108,20 @@ test.each(Object.entries(DAMAGES))(
     let uuid: string;
     {
       await using server = await hookServer(settings, directory.path);
-      uuid = await register(server, target);
+      uuid = await server.register(target.url);
       await newSecret(server);
-      feed(server, 0, 2);
-      await untilDrained(server, uuid);
+      server.feed(blocks(0, 2));
+      await server.untilDrained(uuid);
     }
     const { length: earlier } = target.received;
     damage(file);
     await using server = await hookServer(settings, directory.path);
-    feed(server, 3, 4);
+    server.feed(blocks(3, 4));
     expect((await server.request('POST', `/chainhooks/me/${uuid}/evaluate`, { block_height: 2 })).status).toBe(204);
     const first = target.received[0]!.headers['webhook-id']!;
     const redelivered = await server.request('POST', `/chainhooks/me/${uuid}/deliveries/${first}/redeliver`);
     expect(redelivered.status).toBeLessThan(300);
-    expect(await statusOf(server, uuid)).toMatchObject({
+    expect(await server.status(uuid)).toMatchObject({
       status: 'streaming',
       enabled: true,
       paused_reason: 'secret_unreadable',
@@ -159,7 +141,7 @@ test.each(Object.entries(DAMAGES))(
     const rotated = await server.request('POST', SECRET);
     expect(rotated.status).toBe(canMake ? 200 : 409);
     if (!canMake) expect((await server.request('DELETE', SECRET)).status).toBe(204);
-    await untilDrained(server, uuid);
+    await server.untilDrained(uuid);
     const waited = target.received.slice(earlier);
     expect(waited).toHaveLength(4);
     for (const request of waited) {
@@ -169,7 +151,7 @@ test.each(Object.entries(DAMAGES))(
     const live = target.received.filter(({ headers }) => headers['x-chainhook-sequence'] !== undefined);
     expect(sequences(live)).toEqual(upTo(live.length));
     expect(live.length).toBe(earlier + 2);
-    expect((await statusOf(server, uuid)).paused_reason).toBeNull();
+    expect((await server.status(uuid)).paused_reason).toBeNull();
     expect(server.hooks.secrets.unreadable()).toEqual([]);
     expect(unreadable(server)).toHaveLength(1);
   },
@@ -193,26 +175,26 @@ test('a replaced key takes effect at the next start, and the old key can be rest
   let secret: string;
   {
     await using server = await hookServer({}, directory.path);
-    uuid = await register(server, target);
+    uuid = await server.register(target.url);
     await newSecret(server);
     writeFileSync(file, `${B}\n${readFileSync(file, 'utf8')}`);
     const content = readFileSync(file, 'utf8');
     writeFileSync(file, `${B}\n`);
     secret = await newSecret(server);
-    feed(server, 0, 2);
-    await untilDrained(server, uuid);
+    server.feed(blocks(0, 2));
+    await server.untilDrained(uuid);
     expect(signatures(target.received.at(-1)!)).toHaveLength(2);
     await server.stop();
     {
       await using other = await hookServer({}, directory.path);
-      feed(other, 3, 3);
-      expect(await statusOf(other, uuid)).toMatchObject({ paused_reason: 'secret_unreadable', pending_deliveries: 1 });
+      other.feed(blocks(3, 3));
+      expect(await other.status(uuid)).toMatchObject({ paused_reason: 'secret_unreadable', pending_deliveries: 1 });
     }
     // With both keys, all secrets can be decrypted.
     writeFileSync(file, content);
   }
   await using back = await hookServer({}, directory.path);
-  await untilDrained(back, uuid);
+  await back.untilDrained(uuid);
   expect(target.received.at(-1)!.headers.authorization).toBe(`Bearer ${secret}`);
   expect(sequences(target.received)).toEqual(upTo(target.received.length));
 });
@@ -229,30 +211,30 @@ test("a key that decrypts some consumers' secrets delays only the others", async
   const uuids: string[] = [];
   {
     await using server = await hookServer({ clusterKey }, directory.path);
-    uuids.push(await register(server, first, 'one'));
+    uuids.push(await server.register(first.url, started, everything, { 'x-chainhook-consumer': 'one' }));
     await newSecret(server, 'one');
   }
   keys(B, A);
   {
     await using server = await hookServer({ clusterKey }, directory.path);
-    uuids.push(await register(server, two, 'two'));
+    uuids.push(await server.register(two.url, started, everything, { 'x-chainhook-consumer': 'two' }));
     await newSecret(server, 'two');
-    feed(server, 0, 2);
-    for (const uuid of uuids) await untilDrained(server, uuid);
+    server.feed(blocks(0, 2));
+    for (const uuid of uuids) await server.untilDrained(uuid);
   }
   keys(A);
   await using server = await hookServer({ clusterKey }, directory.path);
   const { length } = two.received;
-  feed(server, 3, 5);
-  await untilDrained(server, uuids[0]!);
-  expect(await Promise.all(uuids.map(async (uuid) => (await statusOf(server, uuid)).paused_reason))).toEqual([
+  server.feed(blocks(3, 5));
+  await server.untilDrained(uuids[0]!);
+  expect(await Promise.all(uuids.map(async (uuid) => (await server.status(uuid)).paused_reason))).toEqual([
     null,
     'secret_unreadable',
   ]);
   expect(unreadable(server)).toEqual([{ event: 'hook_secrets_unreadable', count: 1, consumers: ['two'] }]);
   expect(two.received).toHaveLength(length);
   await newSecret(server, 'two');
-  await untilDrained(server, uuids[1]!);
+  await server.untilDrained(uuids[1]!);
   for (const { received } of [first, two]) expect(sequences(received)).toEqual(upTo(5));
 });
 
@@ -265,10 +247,10 @@ test('a backup is restored without the key, and continues once the key is back',
   let secret: string;
   {
     await using server = await hookServer({}, directory.path);
-    uuid = await register(server, target);
+    uuid = await server.register(target.url);
     secret = await newSecret(server);
-    feed(server, 0, 2);
-    await untilDrained(server, uuid);
+    server.feed(blocks(0, 2));
+    await server.untilDrained(uuid);
   }
   const pathOf = (name: string) => join(places.path, name);
   await backupOf(directory.path, pathOf('backup'));
@@ -279,12 +261,12 @@ test('a backup is restored without the key, and continues once the key is back',
   cpSync(secretsKeyFile(directory.path), secretsKeyFile(pathOf('with')));
   {
     await using server = await hookServer({}, pathOf('without'));
-    feed(server, 3, 3);
-    expect(await statusOf(server, uuid)).toMatchObject({ paused_reason: 'secret_unreadable', pending_deliveries: 1 });
+    server.feed(blocks(3, 3));
+    expect(await server.status(uuid)).toMatchObject({ paused_reason: 'secret_unreadable', pending_deliveries: 1 });
   }
   await using server = await hookServer({}, pathOf('with'));
-  feed(server, 3, 3);
-  await untilDrained(server, uuid);
+  server.feed(blocks(3, 3));
+  await server.untilDrained(uuid);
   expect(sequences(target.received)).toEqual(upTo(target.received.length));
   const last = target.received.at(-1)!;
   expect(signatures(last)).toEqual([signatureOf(secret, last)]);
@@ -303,15 +285,15 @@ test('the alert of a hook with an unreadable secret is unsigned', async () => {
   });
   using target = receiver();
   const settings = { hookAlert: `http://127.0.0.1:${operator.port}/` };
-  const expires = { enable_on_registration: true, expire_after_evaluations: 2 };
+  const expires = { ...started, expire_after_evaluations: 2 };
   {
     await using server = await hookServer(settings, directory.path);
     await newSecret(server);
-    await server.request('POST', '/chainhooks/me', definition(target.url, everything, expires));
+    await server.register(target.url, expires);
   }
   rmSync(secretsKeyFile(directory.path));
   await using server = await hookServer(settings, directory.path);
-  feed(server, 0, 3);
+  server.feed(blocks(0, 3));
   await until(() => alerts.length > 0, 'the alert');
   expect(alerts[0]!.get('webhook-signature')).toBeNull();
   expect(alerts[0]!.get('webhook-id')).toStartWith('evt_');
@@ -324,7 +306,7 @@ test('a rotation while deliveries wait survives a restart, and the next rotation
   let uuid: string;
   {
     await using server = await hookServer({}, directory.path);
-    uuid = await register(server, target);
+    uuid = await server.register(target.url);
     await newSecret(server);
   }
   rmSync(file);
@@ -332,20 +314,20 @@ test('a rotation while deliveries wait survives a restart, and the next rotation
   {
     target.answer = () => new Response('not now', { status: 503 });
     await using server = await hookServer({}, directory.path);
-    feed(server, 0, 1);
-    expect((await statusOf(server, uuid)).paused_reason).toBe('secret_unreadable');
+    server.feed(blocks(0, 1));
+    expect((await server.status(uuid)).paused_reason).toBe('secret_unreadable');
     secret = await newSecret(server);
     await until(() => target.received.length > 0, 'an attempt');
   }
   target.answer = () => new Response('ok');
   await using server = await hookServer({}, directory.path);
   expect(unreadable(server)).toEqual([]);
-  await untilDrained(server, uuid);
+  await server.untilDrained(uuid);
   const last = target.received.at(-1)!;
   expect(signatures(last)).toEqual([signatureOf(secret, last)]);
   const next = await newSecret(server);
-  feed(server, 2, 2);
-  await untilDrained(server, uuid);
+  server.feed(blocks(2, 2));
+  await server.untilDrained(uuid);
   const newest = target.received.at(-1)!;
   expect(signatures(newest)).toEqual([signatureOf(next, newest), signatureOf(secret, newest)]);
 });
@@ -403,8 +385,8 @@ test.each(['the key that is back', 'a new secret'])(
     {
       await using direct = openWith(A);
       await direct.managed.rotateSecret('default');
-      uuid = await direct.register(definition(target.url, everything, { enable_on_registration: true }));
-      for (const event of blocks(0, 1)) direct.ingest.receive(event);
+      uuid = await direct.register(definition(target.url, everything, started));
+      direct.feed(blocks(0, 1));
       await untilTried(direct, 1);
     }
     {

@@ -1,4 +1,5 @@
 /** Chainhooks as in a server, in this process: ingest, routes, deliveries. */
+import { createHmac } from 'node:crypto';
 import { Registry } from 'prom-client';
 import type { Clock } from '../../src/base/clock.ts';
 import { type Environment, realEnvironment } from '../../src/commands/serve/environment.ts';
@@ -9,11 +10,13 @@ import type { LogEvent } from '../../src/log.ts';
 import { hookTimers } from '../../src/metrics/hooks.ts';
 import { readSettings, type Settings } from '../../src/settings/config.ts';
 import type { HookStore } from '../../src/store/hooks/store.ts';
-import type { Ingest } from '../../src/store/ingest/ingest.ts';
+import type { Ingest, ReceivedEvent } from '../../src/store/ingest/ingest.ts';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';
 import { checkedApp } from '../support/api/checked-app.ts';
 import type { DataDirectory } from '../support/data/data-directory.ts';
-import { emptyDirectory } from '../support/data/ingest.ts';
+import { emptyDirectory, received } from '../support/data/ingest.ts';
+import { eventsOf } from '../support/events/forked-chain.ts';
+import { until } from '../support/time/until.ts';
 import { openedHooks } from './opened.ts';
 
 export interface HookServer extends AsyncDisposable {
@@ -26,6 +29,13 @@ export interface HookServer extends AsyncDisposable {
   logged: LogEvent[];
   registry: Registry;
   request(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>;
+  /** Registers a hook. @returns its uuid */
+  register(url: string, options?: object, filters?: object[], headers?: Record<string, string>): Promise<string>;
+  /** Returns the field `status` of a hook. */
+  status(uuid: string): Promise<Answer['body']>;
+  setEnabled(uuid: string, enabled: boolean, more?: object): Promise<Answer>;
+  untilDrained(uuid: string): Promise<void>;
+  feed(events: Iterable<ReceivedEvent>): void;
   stop(): Promise<void>;
 }
 
@@ -91,6 +101,16 @@ export async function hookServer(
     await hooks.stop();
     ingest.close();
   };
+  const request: HookServer['request'] = async (method, path, body, headers = {}) => {
+    const response = await fetch(new URL(path, server.url), {
+      method,
+      headers: body === undefined ? headers : { 'content-type': 'application/json', ...headers },
+      ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    return { status: response.status, body: text === '' ? null : JSON.parse(text) };
+  };
+  const status = async (uuid: string) => (await request('GET', `/chainhooks/me/${uuid}`)).body.status;
   return {
     url: server.url,
     directory,
@@ -99,22 +119,51 @@ export async function hookServer(
     hooks,
     logged,
     registry,
-    stop,
-    async request(method, path, body, headers = {}) {
-      const response = await fetch(new URL(path, server.url), {
-        method,
-        headers: body === undefined ? headers : { 'content-type': 'application/json', ...headers },
-        ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
-      });
-      const text = await response.text();
-      return { status: response.status, body: text === '' ? null : JSON.parse(text) };
+    request,
+    async register(url, options = started, filters = everything, headers = {}) {
+      const hook = definition(url, filters, options);
+      const answer = await request('POST', '/chainhooks/me', hook, headers);
+      if (answer.status !== 200) throw new Error(`registered with status ${answer.status}: ${answer.body?.details}`);
+      return answer.body.uuid;
     },
+    status,
+    setEnabled: (uuid, enabled, more = {}) => request('PATCH', `/chainhooks/me/${uuid}/enabled`, { enabled, ...more }),
+    untilDrained: (uuid) => until(async () => (await status(uuid)).pending_deliveries === 0, 'the end of the queue'),
+    feed(events) {
+      for (const event of events) ingest.receive(event);
+    },
+    stop,
     async [Symbol.asyncDispose]() {
       await stop();
       temporary?.[Symbol.dispose]();
     },
   };
 }
+
+/** The options that add parts to payloads. */
+export const allOptions = {
+  decode_clarity_values: true,
+  include_contract_abi: true,
+  include_contract_source_code: true,
+  include_post_conditions: true,
+  include_raw_transactions: true,
+  include_block_metadata: true,
+  include_block_signatures: true,
+};
+
+/** Events of a chain without forks. */
+export const straightChain = (blocks: number, transactions: number): ReceivedEvent[] =>
+  eventsOf({
+    seed: 3,
+    steps: Array.from({ length: blocks }, () => ({ mine: 'back', tenure: 'same', transactions, blocks: 0 })),
+  }).map(received);
+
+/** Nobody listens there. */
+export const NOWHERE = 'http://127.0.0.1:9/';
+export const started = { enable_on_registration: true };
+export const filtersOf = (...types: string[]) => types.map((type) => ({ type }));
+/** Filters that match most transactions. */
+export const everything = filtersOf('stx_event', 'contract_call', 'contract_deploy', 'tenure_change', 'coinbase');
 
 export interface Received {
   headers: Record<string, string>;
@@ -154,6 +203,24 @@ export function receiver(): Receiver {
   target.url = `http://127.0.0.1:${server.port}/hook`;
   return target;
 }
+
+export const sequences = (requests: readonly Received[]): number[] =>
+  requests.map(({ headers }) => Number(headers['x-chainhook-sequence']));
+
+/** The heights of the blocks that payloads apply, in order of arrival. */
+export const appliedHeights = (requests: readonly Received[]): number[] =>
+  requests.flatMap(({ payload }) =>
+    payload.event.apply.map((block: { block_identifier: { index: number } }) => block.block_identifier.index),
+  );
+
+/** The signature of a delivery with a secret. */
+export function signatureOf(secret: string, { headers, text }: Received): string {
+  const signed = `${headers['webhook-id']}.${headers['webhook-timestamp']}.${text}`;
+  return `v1,${createHmac('sha256', Buffer.from(secret, 'hex')).update(signed).digest('base64')}`;
+}
+
+/** The numbers from 1 to the last. */
+export const upTo = (last: number): number[] => Array.from({ length: last }, (_, index) => index + 1);
 
 export const definition = (url: string, events: object[], options?: object | null, network = 'testnet') => ({
   name: 'test',

@@ -10,34 +10,27 @@ import { rebuildIndex } from '../support/data/rebuild.ts';
 import { wholeIndex } from '../support/data/tables.ts';
 import { until } from '../support/time/until.ts';
 import { followed } from './follow.ts';
-import { definition, type HookServer, hookServer, receiver } from './server.ts';
+import { filtersOf, type HookServer, hookServer, receiver, started, upTo } from './server.ts';
 
-const events = simulatedEvents({
-  seed: 11,
-  blocks: 24,
-  accounts: 12,
-  transactionsPerBlock: 4,
-  forkEvery: 4,
-  forkDepth: 3,
-});
+const world = { accounts: 12, transactionsPerBlock: 4, forkEvery: 4, forkDepth: 3 };
+const events = simulatedEvents({ seed: 11, blocks: 24, ...world });
 const third = Math.floor(events.length / 3);
-const everything = [{ type: 'tenure_change' }, { type: 'stx_event' }, { type: 'contract_call' }, { type: 'coinbase' }];
-const started = { enable_on_registration: true, decode_clarity_values: true };
+const options = { ...started, decode_clarity_values: true };
+const filters = filtersOf('tenure_change', 'stx_event', 'contract_call', 'coinbase');
+const register = (server: HookServer, url: string) => server.register(url, options, filters);
 
-const register = async (server: HookServer, url: string): Promise<string> =>
-  (await server.request('POST', '/chainhooks/me', definition(url, everything, started))).body.uuid;
-const status = async (server: HookServer, uuid: string) =>
-  (await server.request('GET', `/chainhooks/me/${uuid}`)).body.status;
 const untilDelivered = async (server: HookServer, uuid: string) => {
-  await until(async () => (await status(server, uuid)).lag_blocks === 0, 'the tip');
-  await until(async () => (await status(server, uuid)).pending_deliveries === 0, 'the end of the queue');
+  await until(async () => (await server.status(uuid)).lag_blocks === 0, 'the tip');
+  await server.untilDrained(uuid);
 };
+const rebuild = (directory: string) =>
+  rebuildIndex({ directory, chainId: null, log: () => {}, force: false, machine: silentMachine });
 /** The deliveries of a server that is never disturbed. */
 async function runUndisturbed() {
   await using server = await hookServer();
   using target = receiver();
   const uuid = await register(server, target.url);
-  for (const event of events) server.ingest.receive(event);
+  server.feed(events);
   await untilDelivered(server, uuid);
   const payloads = target.received.map(({ payload }) => payload);
   return { standing: followed(payloads), deliveries: payloads.map(({ event }) => event) };
@@ -52,19 +45,18 @@ test('a rebuild restores hooks, queue, deliveries and secrets, and repeats no de
     await using server = await hookServer({}, directory.path);
     uuid = await register(server, target.url);
     await server.request('POST', '/chainhooks/me/secret');
-    for (const event of events.slice(0, third)) server.ingest.receive(event);
+    server.feed(events.slice(0, third));
     await untilDelivered(server, uuid);
     // These wait while it is rebuilt.
     target.answer = () => new Response('', { status: 503 });
-    for (const event of events.slice(third, 2 * third)) server.ingest.receive(event);
-    await until(async () => (await status(server, uuid)).consecutive_failures > 0);
+    server.feed(events.slice(third, 2 * third));
+    await until(async () => (await server.status(uuid)).consecutive_failures > 0);
   }
   const earlier = wholeIndex(directory.path);
   expect(earlier.hook_deliveries?.length).toBeGreaterThan(0);
-  const options = { directory: directory.path, chainId: null, log: () => {}, force: false, machine: silentMachine };
-  rebuildIndex(options);
+  rebuild(directory.path);
   expect(wholeIndex(directory.path)).toEqual(earlier);
-  rebuildIndex(options);
+  rebuild(directory.path);
   expect(wholeIndex(directory.path)).toEqual(earlier);
   expect(existsSync(`${directory.path}/rebuild`)).toBe(false);
 
@@ -72,7 +64,7 @@ test('a rebuild restores hooks, queue, deliveries and secrets, and repeats no de
   target.answer = () => new Response('');
   await using server = await hookServer({}, directory.path);
   await untilDelivered(server, uuid);
-  for (const event of events.slice(2 * third)) server.ingest.receive(event);
+  server.feed(events.slice(2 * third));
   await untilDelivered(server, uuid);
   const bySequence = new Map(
     target.received.map(({ headers, payload }) => [Number(headers['x-chainhook-sequence']), payload]),
@@ -94,7 +86,7 @@ test('an index that lost its last commits restores them from the journal, and de
   {
     await using server = await hookServer({}, directory.path);
     uuid = await register(server, target.url);
-    for (const event of events.slice(0, third)) server.ingest.receive(event);
+    server.feed(events.slice(0, third));
     await untilDelivered(server, uuid);
   }
   using restored = dataDirectory();
@@ -102,7 +94,7 @@ test('an index that lost its last commits restores them from the journal, and de
   copyFileSync(indexPath(`${directory.path}/old`), indexPath(restored.path));
   {
     await using server = await hookServer({}, directory.path);
-    for (const event of events.slice(third, 2 * third)) server.ingest.receive(event);
+    server.feed(events.slice(third, 2 * third));
     await untilDelivered(server, uuid);
   }
   const count = target.received.length;
@@ -111,7 +103,7 @@ test('an index that lost its last commits restores them from the journal, and de
   await using server = await hookServer({}, restored.path);
   await untilDelivered(server, uuid);
   expect(wholeIndex(restored.path)).toEqual(wholeIndex(directory.path));
-  for (const event of events.slice(2 * third)) server.ingest.receive(event);
+  server.feed(events.slice(2 * third));
   await untilDelivered(server, uuid);
   expect(target.received.length).toBeGreaterThan(count);
   const payloads = target.received.map(({ payload }) => payload);
@@ -126,7 +118,7 @@ test('blocks that were imported without a server are delivered once when a serve
   {
     await using server = await hookServer({}, directory.path);
     uuid = await register(server, target.url);
-    for (const event of events.slice(0, third)) server.ingest.receive(event);
+    server.feed(events.slice(0, third));
   }
   {
     using open = openAt(directory.path);
@@ -142,7 +134,7 @@ test('blocks that were imported without a server are delivered once when a serve
   }
   const count = target.received.length;
   await using server = await hookServer({}, directory.path);
-  for (const event of events) server.ingest.receive(event);
+  server.feed(events);
   await untilDelivered(server, uuid);
   expect(target.received).toHaveLength(count);
 });
@@ -152,11 +144,11 @@ test('past blocks are not delivered to a new hook, even after a replay', async (
   using target = receiver();
   {
     await using server = await hookServer({}, directory.path);
-    for (const event of events) server.ingest.receive(event);
+    server.feed(events);
     const uuid = await register(server, target.url);
-    expect(await status(server, uuid)).toMatchObject({ status: 'new', enabled: true, lag_blocks: 0 });
+    expect(await server.status(uuid)).toMatchObject({ status: 'new', enabled: true, lag_blocks: 0 });
   }
-  rebuildIndex({ directory: directory.path, chainId: null, log: () => {}, force: false, machine: silentMachine });
+  rebuild(directory.path);
   await using server = await hookServer({}, directory.path);
   const [hook] = (await server.request('GET', '/chainhooks/me')).body.results;
   // It has nothing to catch up with and an empty queue, and running requests end with the server.
@@ -169,22 +161,19 @@ test('past blocks are not delivered to a new hook, even after a replay', async (
 test('an expired hook still gets the rollback of its blocks', async () => {
   await using server = await hookServer();
   using target = receiver();
-  const limits = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12];
+  const limits = upTo(12);
   const uuids: string[] = [];
-  for (const limit of limits) {
-    const options = { enable_on_registration: true, expire_after_evaluations: limit };
-    uuids.push((await server.request('POST', '/chainhooks/me', definition(target.url, everything, options))).body.uuid);
+  for (const expire_after_evaluations of limits) {
+    uuids.push(await server.register(target.url, { ...started, expire_after_evaluations }, filters));
   }
-  for (const event of events) server.ingest.receive(event);
+  server.feed(events);
   const { history } = server.ingest;
   const canonical = (height: number) => `0x${history.hashAt(height)?.toHex()}`;
   let rollbacks = 0;
   for (const [index, uuid] of uuids.entries()) {
-    expect(await status(server, uuid)).toMatchObject({ status: 'expired', evaluated_block_count: limits[index] });
-    await until(async () => (await status(server, uuid)).pending_deliveries === 0);
-    const payloads = target.received
-      .filter(({ payload }) => payload.chainhook.uuid === uuid)
-      .map(({ payload }) => payload);
+    expect(await server.status(uuid)).toMatchObject({ status: 'expired', evaluated_block_count: limits[index] });
+    await server.untilDrained(uuid);
+    const payloads = target.received.map(({ payload }) => payload).filter(({ chainhook }) => chainhook.uuid === uuid);
     for (const block of followed(payloads).values()) {
       const { hash, index: height } = (block as { block_identifier: { hash: string; index: number } }).block_identifier;
       expect(hash).toBe(canonical(height));
