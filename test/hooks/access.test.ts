@@ -38,30 +38,14 @@ const problem = (attempt: () => unknown): HookProblem | null => {
 function withKeys(hosts: string[] = []) {
   const clock = { now: 1_000_000 };
   const logged: HookEvent[] = [];
-  const tries = wrongKeys(
-    (event) => logged.push(event),
-    () => clock.now,
-  );
+  const now = () => clock.now;
+  const tries = wrongKeys((event) => logged.push(event), now);
   const consumers = [keyOf('alice', 'short-key'), keyOf('bob', 'b'.repeat(32))];
-  return {
-    clock,
-    logged,
-    tries,
-    ...access({
-      keys: { consumers, admin: ADMIN },
-      hosts,
-      wrongKeys: tries,
-      sessions: openSessions({ now: () => clock.now, monotonic: () => clock.now }),
-    }),
-  };
+  const sessions = openSessions({ now, monotonic: now });
+  return { clock, logged, tries, ...access({ keys: { consumers, admin: ADMIN }, hosts, wrongKeys: tries, sessions }) };
 }
-const open = (hosts: string[] = []): Access =>
-  access({
-    keys: null,
-    hosts,
-    wrongKeys: wrongKeys(() => {}),
-    sessions: openSessions({ now: () => 0, monotonic: () => 0 }),
-  });
+const sessions = openSessions({ now: () => 0, monotonic: () => 0 });
+const open = (): Access => access({ keys: null, hosts: [], wrongKeys: wrongKeys(() => {}), sessions });
 
 describe('with keys', () => {
   test('only a key identifies the caller', () => {
@@ -79,10 +63,8 @@ describe('with keys', () => {
     ];
     for (const headers of local) {
       for (const peer of ['127.0.0.1', '::1', '']) {
-        expect(problem(() => callerOf(asks(headers), peer))).toMatchObject({
-          status: 401,
-          message: 'Missing or invalid API key',
-        });
+        const refused = problem(() => callerOf(asks(headers), peer));
+        expect(refused).toMatchObject({ status: 401, message: 'Missing or invalid API key' });
       }
     }
     expect(callerOf(asks(as('short-key')), '192.0.2.1')).toEqual({ consumer: 'alice', isOperator: false });
@@ -153,18 +135,14 @@ describe('with open access', () => {
     for (const headers of foreign) expect([headers, answer(headers)]).toEqual([headers, 403]);
   });
 
+  const reachable = ['0.0.0.0', '::', '10.1.2.3', 'both.example', 'nobody.example', 'none.example'];
   test.each([
     ['127.0.0.1', '127.0.0.1', null],
     ['localhost', '::1', null],
     ['[::1]', '127.0.0.2', null],
-    ['0.0.0.0', '127.0.0.1', '--api-host'],
-    ['::', '127.0.0.1', '--api-host'],
-    ['10.1.2.3', '127.0.0.1', '--api-host'],
-    ['both.example', '127.0.0.1', '--api-host'],
-    ['nobody.example', '127.0.0.1', '--api-host'],
-    ['none.example', '127.0.0.1', '--api-host'],
+    ...reachable.map((host) => [host, '127.0.0.1', '--api-host'] as const),
     ['127.0.0.1', '0.0.0.0', '--event-host'],
-  ])('listening on %p and %p', async (apiHost, eventHost, refusal) => {
+  ] as const)('listening on %p and %p', async (apiHost, eventHost, refusal) => {
     const names: Record<string, string[]> = {
       localhost: ['127.0.0.1', '::1'],
       'both.example': ['127.0.0.1', '10.0.0.1'],
@@ -367,10 +345,8 @@ describe('an admin key file named by the operator', () => {
     }
     writeFileSync(file, ownKey);
     chmodSync(file, 0o644);
-    expect(await refusal()).toEqual([
-      `Every user of this machine may read ${file} or write to it.`,
-      `Run chmod 600 ${file}.`,
-    ]);
+    const problem = `Every user of this machine may read ${file} or write to it.`;
+    expect(await refusal()).toEqual([problem, `Run chmod 600 ${file}.`]);
   });
 });
 
@@ -398,10 +374,8 @@ describe('a server', () => {
       expect((await server.request(method, path, undefined, as('third-key'))).status).toBe(404);
     expect((await get(as('third-key'), '/chainhooks/me')).body.total).toBe(0);
     for (const headers of [{}, as('no-key'), { authorization: 'Bearer x' }, { 'x-forwarded-for': '127.0.0.1' }]) {
-      expect(await get(headers)).toEqual({
-        status: 401,
-        body: { error: 'Unauthorized', details: 'Missing or invalid API key' },
-      });
+      const body = { error: 'Unauthorized', details: 'Missing or invalid API key' };
+      expect(await get(headers)).toEqual({ status: 401, body });
     }
     expect((await server.request('GET', '/chainhooks')).status).toBe(200);
 
@@ -434,14 +408,11 @@ describe('a server', () => {
   /** A request from another loopback address, which only Linux allows for any program. */
   const statusFrom = (localAddress: string, api: string, headers: Record<string, string>): Promise<number> =>
     new Promise((resolve, reject) => {
-      const { hostname, port } = new URL(api);
-      const request = http.get(
-        { hostname, port, path: '/chainhooks/me', localAddress, headers, agent: false },
-        (answer) => {
-          answer.resume();
-          resolve(answer.statusCode ?? 0);
-        },
-      );
+      const options = { path: '/chainhooks/me', localAddress, headers, agent: false };
+      const request = http.get(api, options, (answer) => {
+        answer.resume();
+        resolve(answer.statusCode ?? 0);
+      });
       request.on('error', reject);
     });
 
@@ -459,12 +430,8 @@ describe('a server', () => {
       for (const [method, path] of routes) {
         for (const url of [path, path.replace('/chainhooks', '/chainhooks/v1')]) {
           const status = async (headers: Record<string, string>) => (await server.get(url, { method, headers })).status;
-          expect([method, url, await status({}), await status({ ...admin, host: 'evil.example' })]).toEqual([
-            method,
-            url,
-            401,
-            421,
-          ]);
+          const statuses = [await status({}), await status({ ...admin, host: 'evil.example' })];
+          expect({ method, url, statuses }).toEqual({ method, url, statuses: [401, 421] });
         }
       }
       expect((await server.get('/chainhooks')).status).toBe(200);
@@ -513,15 +480,11 @@ describe('a server', () => {
       const statusOf = (path: string, init: RequestInit) => server.get(path, init).then(({ status }) => status);
       expect(await statusOf('/chainhooks/me', {})).toBe(200);
       expect(await statusOf('/chainhooks/consumers', {})).toBe(200);
-      expect(
-        await statusOf('/chainhooks/me/secret', { method: 'POST', headers: { origin: 'https://evil.example' } }),
-      ).toBe(403);
+      const origin = 'https://evil.example';
+      expect(await statusOf('/chainhooks/me/secret', { method: 'POST', headers: { origin } })).toBe(403);
       expect(await statusOf('/chainhooks/me/secret', { headers: { 'sec-fetch-site': 'cross-site' } })).toBe(403);
       expect(await statusOf('/chainhooks/me', { headers: { host: 'evil.example' } })).toBe(421);
-      const preflight = {
-        method: 'OPTIONS',
-        headers: { origin: 'https://evil.example', 'access-control-request-method': 'POST' },
-      };
+      const preflight = { method: 'OPTIONS', headers: { origin, 'access-control-request-method': 'POST' } };
       const refusal = await server.get('/chainhooks/me/secret', preflight);
       expect([refusal.status, refusal.headers.has('access-control-allow-methods')]).toEqual([403, false]);
       expect(await statusOf('/extended/v1/block', preflight)).toBe(204);

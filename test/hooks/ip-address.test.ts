@@ -61,17 +61,8 @@ describe('parsing', () => {
     expect(parseAddress('1:2:3:4:5:6:192.0.2.1')).toEqual(parseAddress('1:2:3:4:5:6:c000:201'));
   });
   test('rejects names, zones, and IPv4 addresses in octal, hex or with fewer parts', () => {
-    const others = [
-      '',
-      'example.org',
-      'fe80::1%lo',
-      '0127.0.0.1',
-      '127.1',
-      '0x7f.0.0.1',
-      '256.0.0.1',
-      '1:2:3:4:5:6:7::8:9',
-    ];
-    for (const text of [...others, '1.2.3.4::', '::1.2.3.4:5', ' ::1']) expect(parseAddress(text)).toBeNull();
+    const others = ['', 'example.org', 'fe80::1%lo', '0127.0.0.1', '127.1', '0x7f.0.0.1', '256.0.0.1', '1.2.3.4::'];
+    for (const text of [...others, '1:2:3:4:5:6:7::8:9', '::1.2.3.4:5', ' ::1']) expect(parseAddress(text)).toBeNull();
   });
   test('parses networks, and rejects invalid ones', () => {
     expect(parseNetwork('10.0.0.0/8')).toEqual({ bytes: Uint8Array.of(10, 0, 0, 0), bits: 8 });

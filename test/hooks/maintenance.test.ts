@@ -21,6 +21,13 @@ const feed = ({ ingest, clock }: DirectHooks) => {
 };
 const hasBody = ({ hooks }: DirectHooks, id: number) => hooks.store.deliveries.hasBody(id);
 
+/** Registers a hook that is live, and feeds the chain. */
+async function live(direct: DirectHooks): Promise<string> {
+  const uuid = await direct.register(definition(NOWHERE, everything, started));
+  feed(direct);
+  return uuid;
+}
+
 /** Sets the states of a hook's deliveries, in order. */
 function setStates(direct: DirectHooks, uuid: string, states: readonly DeliveryState[]) {
   const deliveries = direct.deliveries(uuid).slice(0, states.length);
@@ -31,8 +38,7 @@ function setStates(direct: DirectHooks, uuid: string, states: readonly DeliveryS
 
 test('delivered and cancelled deliveries expire, first their bodies and then their rows; others stay', async () => {
   await using direct = directHooks();
-  const uuid = await direct.register(definition(NOWHERE, everything, started));
-  feed(direct);
+  const uuid = await live(direct);
   const deliveries = setStates(direct, uuid, ['delivered', 'cancelled', 'failed', 'pending', 'dead']);
   const bodies = () => deliveries.map(({ id }) => hasBody(direct, id));
   const rows = () => deliveries.map(({ id }) => direct.hooks.store.deliveries.get(id) !== undefined);
@@ -54,8 +60,7 @@ test('delivered and cancelled deliveries expire, first their bodies and then the
 test('upkeep runs periodically while the hooks run', async () => {
   const clock = heldClock([EVERY]);
   await using direct = directHooks({ after: clock.after });
-  const uuid = await direct.register(definition(NOWHERE, everything, started));
-  feed(direct);
+  const uuid = await live(direct);
   const [first, second] = setStates(direct, uuid, ['delivered', 'pending']);
   direct.clock.time += RETENTION + 1;
   clock.pass(EVERY);
@@ -68,8 +73,7 @@ test('upkeep runs periodically while the hooks run', async () => {
 
 test('a hook keeps the bodies of its newest delivered deliveries, and all undelivered bodies', async () => {
   await using direct = directHooks();
-  const uuid = await direct.register(definition(NOWHERE, everything, started));
-  feed(direct);
+  const uuid = await live(direct);
   const deliveries = setStates(direct, uuid, ['pending', 'delivered', 'delivered', 'dead', 'delivered', 'delivered']);
   const { store, commands, clock } = direct.hooks;
   const upkeep = retention({ store, commands, log: () => {}, clock, retentionMs: RETENTION, maxBodies: 2 });
@@ -83,8 +87,7 @@ test('a hook keeps the bodies of its newest delivered deliveries, and all undeli
 
 test('ledger rows of deep blocks are deleted, except for orphaned blocks that wait for a rollback', async () => {
   await using direct = directHooks();
-  const uuid = await direct.register(definition(NOWHERE, everything, started));
-  feed(direct);
+  const uuid = await live(direct);
   const { history, store } = direct.hooks;
   const { id } = direct.record(uuid);
   const [canonical, orphan] = [history.hashAt(15)!, new Uint8Array(32).fill(7)];
@@ -137,23 +140,12 @@ test('retention deletes in several batches, and logs failures', async () => {
   const { store } = direct.hooks;
   const { id } = direct.record(uuid);
   const many = 5_001;
+  const kind = { queue: 'evaluate', reason: 'evaluate', sequence: null, problem: null, backfillId: null } as const;
+  const content = { hookId: id, blocks: { apply: [], rollback: [] }, body: '{}' };
   await direct.ingest.local(() => {
     for (let number = 0; number < many; number++) {
-      const lost = direct.tables.deliveries.add(
-        {
-          webhookId: `evt_${number}`,
-          hookId: id,
-          queue: 'evaluate',
-          reason: 'evaluate',
-          sequence: null,
-          blocks: { apply: [], rollback: [] },
-          body: '{}',
-          problem: null,
-          backfillId: null,
-        },
-        direct.clock.time,
-      );
-      direct.tables.deliveries.setState(lost, 'cancelled');
+      const row = { webhookId: `evt_${number}`, ...content, ...kind };
+      direct.tables.deliveries.setState(direct.tables.deliveries.add(row, direct.clock.time), 'cancelled');
     }
   });
   direct.clock.time += 4 * RETENTION + 1;

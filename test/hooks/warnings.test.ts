@@ -4,7 +4,7 @@ import { clarity } from '../../src/codec/clarity-encode.ts';
 import { toHex } from '../../src/codec/hex.ts';
 import { alice, block, bob, deployment, receipt, transfer } from '../support/events/handmade.ts';
 import { until } from '../support/time/until.ts';
-import { definition, type HookServer, hookServer } from './server.ts';
+import { definition, type HookServer, hookServer, NOWHERE } from './server.ts';
 
 const CONTRACT = `${alice.address}.pool`;
 const OTHER = `${alice.address}.other`;
@@ -44,11 +44,7 @@ beforeAll(async () => {
 afterAll(() => server[Symbol.asyncDispose]());
 
 async function warningsOf(...filters: object[]): Promise<string[]> {
-  const { status, body } = await server.request(
-    'POST',
-    '/chainhooks/me',
-    definition('https://127.0.0.1/hook', filters),
-  );
+  const { status, body } = await server.request('POST', '/chainhooks/me', definition(NOWHERE, filters));
   expect(status).toBe(200);
   const { uuid } = body;
   const { body: stored } = await server.request('GET', `/chainhooks/me/${uuid}`);
@@ -59,78 +55,46 @@ async function warningsOf(...filters: object[]): Promise<string[]> {
   return body.status.warnings;
 }
 
-test.each<[title: string, filter: object, warning: string]>([
+const NEVER = '; the filter never matches';
+const FAILED_ONLY = '; the filter can only match failed calls';
+const LONG_NAME = `${alice.address}.${'a'.repeat(41)}`;
+
+test.each<[warning: string, filter: object]>([
+  [`sender: a contract can't send a transaction${NEVER}`, { type: 'contract_call', sender: CONTRACT }],
+  [`sender: a contract can't send a transaction${NEVER}`, { type: 'contract_log', sender: CONTRACT }],
   [
-    'a contract as the sender of a call',
-    { type: 'contract_call', sender: CONTRACT },
-    "sender: a contract can't send a transaction; the filter never matches",
-  ],
-  [
-    'a contract as the sender of a log',
-    { type: 'contract_log', sender: CONTRACT },
-    "sender: a contract can't send a transaction; the filter never matches",
-  ],
-  [
-    'a deployer that is not the sender',
+    `sender: only ${alice.address} can deploy ${CONTRACT}${NEVER}`,
     { type: 'contract_deploy', contract_identifier: CONTRACT, sender: bob.address },
-    `sender: only ${alice.address} can deploy ${CONTRACT}; the filter never matches`,
   ],
   [
-    'a name that no contract can have',
-    { type: 'contract_log', contract_identifier: `${alice.address}.${'a'.repeat(41)}` },
-    'contract_identifier: the name of a deployed contract has at most 40 characters; the filter never matches',
+    `contract_identifier: the name of a deployed contract has at most 40 characters${NEVER}`,
+    { type: 'contract_log', contract_identifier: LONG_NAME },
   ],
+  [`topic: contracts log with the topic print only${NEVER}`, { type: 'contract_log', topic: 'event' }],
+  [`value: this is not a Clarity value${NEVER}`, { type: 'nft_event', value: '0xff' }],
+  [`value: this is not a Clarity value${NEVER}`, { type: 'nft_event', value: '0x0303' }],
+  [`value: this is not a Clarity value${NEVER}`, { type: 'nft_event', value: `u${MAX}` }],
   [
-    'another topic than print',
-    { type: 'contract_log', topic: 'event' },
-    'topic: contracts log with the topic print only; the filter never matches',
-  ],
-  [
-    "hex that isn't a Clarity value",
-    { type: 'nft_event', value: '0xff' },
-    'value: this is not a Clarity value; the filter never matches',
-  ],
-  [
-    'hex with more than a Clarity value',
-    { type: 'nft_event', value: '0x0303' },
-    'value: this is not a Clarity value; the filter never matches',
-  ],
-  [
-    'an integer above 128 bits',
-    { type: 'nft_event', value: `u${MAX}` },
-    'value: this is not a Clarity value; the filter never matches',
-  ],
-  [
-    'an amount above 2^128-1',
+    `min_amount: the amount is above 2^128-1, the largest that Clarity has${NEVER}`,
     { type: 'ft_transfer', min_amount: String(MAX) },
-    'min_amount: the amount is above 2^128-1, the largest that Clarity has; the filter never matches',
   ],
   [
-    'a fungible token filter for a non-fungible token',
+    `asset_identifier: ${CONTRACT}::ape is a non-fungible token${NEVER}`,
     { type: 'ft_transfer', asset_identifier: `${CONTRACT}::ape` },
-    `asset_identifier: ${CONTRACT}::ape is a non-fungible token; the filter never matches`,
   ],
   [
-    'a non-fungible token filter for a fungible token',
+    `asset_identifier: ${CONTRACT}::coin is a fungible token${NEVER}`,
     { type: 'nft_event', asset_identifier: `${CONTRACT}::coin` },
-    `asset_identifier: ${CONTRACT}::coin is a fungible token; the filter never matches`,
   ],
   [
-    'a token that a deployed contract does not have',
+    `asset_identifier: ${CONTRACT} doesn't define a fungible token gold${NEVER}`,
     { type: 'ft_event', asset_identifier: `${CONTRACT}::gold` },
-    `asset_identifier: ${CONTRACT} doesn't define a fungible token gold; the filter never matches`,
   ],
-  [
-    'a function that a deployed contract does not have',
-    { type: 'contract_call', contract_identifier: CONTRACT, function_name: 'fly' },
-    `function_name: ${CONTRACT} doesn't have a public function fly; the filter can only match failed calls`,
-  ],
-  [
-    'a private function',
-    { type: 'contract_call', contract_identifier: CONTRACT, function_name: 'inner' },
-    `function_name: ${CONTRACT} doesn't have a public function inner; the filter can only match failed calls`,
-  ],
-])('warns about %s', async (_, filter, warning) => {
+  ...['fly', 'inner'].map((function_name): [string, object] => [
+    `function_name: ${CONTRACT} doesn't have a public function ${function_name}${FAILED_ONLY}`,
+    { type: 'contract_call', contract_identifier: CONTRACT, function_name },
+  ]),
+])('warns with %s: %p', async (warning, filter) => {
   expect(await warningsOf({ type: 'coinbase' }, filter)).toEqual([`filters.events.1.${warning}`]);
 });
 
@@ -165,13 +129,13 @@ test.each<[contains: string, isFound: boolean]>([
   const blocks = isFound ? 1 : 0;
   const preview = { filters: { events }, from_height: 1, to_height: 1 };
   expect((await server.request('POST', '/chainhooks/preview', preview)).body.matched_blocks).toBe(blocks);
-  const { body: hook } = await server.request('POST', '/chainhooks/me', definition('https://127.0.0.1/hook', events));
-  const path = `/chainhooks/me/${hook.uuid}/backfills`;
+  const uuid = await server.register(NOWHERE, {}, events);
+  const path = `/chainhooks/me/${uuid}/backfills`;
   const { body: job } = await server.request('POST', path, { from_height: 1, dry_run: true });
   const readJob = async () => (await server.request('GET', `${path}/${job.id}`)).body;
   await until(async () => (await readJob()).state === 'completed');
   expect((await readJob()).matched_blocks).toBe(blocks);
-  await server.request('DELETE', `/chainhooks/me/${hook.uuid}`);
+  await server.request('DELETE', `/chainhooks/me/${uuid}`);
   const query = new URLSearchParams({ from_height: '1', filters: JSON.stringify({ events }) });
   const { body: changes } = await server.request('GET', `/stackside/v1/changes?${query}`);
   expect(changes.results).toHaveLength(blocks);
