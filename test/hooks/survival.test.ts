@@ -1,7 +1,6 @@
 /** Hooks survive failures of the process and the index: every delivery is sent exactly once. */
 import { expect, test } from 'bun:test';
 import { copyFileSync, existsSync } from 'node:fs';
-import { silentMachine } from '../../src/hooks/machine.ts';
 import { indexPath, journalPath } from '../../src/store/files/database.ts';
 import { copyData } from '../support/data/copy.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
@@ -23,8 +22,7 @@ const untilDelivered = async (server: HookServer, uuid: string) => {
   await until(async () => (await server.status(uuid)).lag_blocks === 0, 'the tip');
   await server.untilDrained(uuid);
 };
-const rebuild = (directory: string) =>
-  rebuildIndex({ directory, chainId: null, log: () => {}, force: false, machine: silentMachine });
+const rebuild = (directory: string) => rebuildIndex({ directory });
 /** The deliveries of a server that is never disturbed. */
 async function runUndisturbed() {
   await using server = await hookServer();

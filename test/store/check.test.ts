@@ -1,11 +1,10 @@
 /** The reads and findings of `stackside check`. */
 import { Database } from 'bun:sqlite';
 import { afterAll, beforeAll, expect, test } from 'bun:test';
-import { copyFileSync } from 'node:fs';
 import { silentMachine } from '../../src/hooks/machine.ts';
 import { checkDirectory } from '../../src/store/check/check.ts';
 import { indexPath, journalPath } from '../../src/store/files/database.ts';
-import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
+import { copyOf, type DataDirectory } from '../support/data/data-directory.ts';
 import { ingestOf, simulatedEvents } from '../support/data/ingest.ts';
 
 let whole: DataDirectory;
@@ -15,15 +14,8 @@ beforeAll(() => {
 });
 afterAll(() => whole[Symbol.dispose]());
 
-/** A copy of the whole data. */
-function copyChain(): DataDirectory {
-  const copy = dataDirectory();
-  for (const pathOf of [indexPath, journalPath]) copyFileSync(pathOf(whole.path), pathOf(copy.path));
-  return copy;
-}
-
 test('the write-ahead log can be emptied between any two checks', () => {
-  using copy = copyChain();
+  using copy = copyOf(whole);
   using writer = new Database(indexPath(copy.path), { readwrite: true });
   writer.run('PRAGMA synchronous = OFF');
   let emptied = 0;
@@ -45,7 +37,7 @@ test.each([{}, { deep: silentMachine }])('the last check has the number of all c
 });
 
 test('a deep check finds an entry of a decoded value that no log has', () => {
-  using copy = copyChain();
+  using copy = copyOf(whole);
   const problems = () =>
     checkDirectory(copy.path, { deep: silentMachine }).filter((result) => result.problems.length > 0);
   expect(problems()).toEqual([]);
@@ -59,7 +51,7 @@ test('a deep check finds an entry of a decoded value that no log has', () => {
 });
 
 test("an object that isn't in the journal's schema is a finding", () => {
-  using copy = copyChain();
+  using copy = copyOf(whole);
   {
     using journal = new Database(journalPath(copy.path));
     journal.run('CREATE TABLE stray (id INTEGER PRIMARY KEY)');

@@ -1,5 +1,6 @@
 /** Contracts, fees and tenures of hand-made chains, in cases that a simulated node doesn't make. */
 import { expect, test } from 'bun:test';
+import { clarity } from '../../src/codec/clarity-encode.ts';
 import { toHex } from '../../src/codec/hex.ts';
 import { models } from '../../src/store/queries/row-texts.ts';
 import type { Reader } from '../../src/store/read/index-reader.ts';
@@ -14,14 +15,15 @@ import {
   drop,
   hashOf,
   inMicroblock,
+  printEvent,
   receipt,
   type Transaction,
   transfer,
 } from '../support/events/handmade.ts';
-import { checkAndRecount } from '../support/recounts/recounts.ts';
+import { problemsIn } from '../support/recounts/recounts.ts';
 
 async function read<T>({ directory }: OpenIngest, ask: (reader: Reader) => T | Promise<T>): Promise<T> {
-  expect(checkAndRecount(directory).flatMap(({ problems }) => problems)).toEqual([]);
+  expect(problemsIn(directory)).toEqual([]);
   using snapshots = snapshotsOf(directory);
   return await snapshots.readLong(async (reader) => ask(reader));
 }
@@ -75,13 +77,7 @@ test('logs of microblocks come before those of their block', async () => {
   using open = openNew();
   const [streamed, anchored] = [transfer(alice, 0, 200), transfer(bob, 0, 200)];
   const microblock = { label: 'first', after: null, sequence: 4, transactions: [streamed] };
-  const log = ({ id }: Transaction, event_index: number) => ({
-    txid: id,
-    event_index,
-    committed: true,
-    type: 'contract_event',
-    contract_event: { contract_identifier: POOL, topic: 'print', raw_value: '0x03' },
-  });
+  const log = ({ id }: Transaction, index: number) => printEvent(id, index, POOL, clarity.bool(true));
   const before = { signer_bitvec: null };
   const block1 = block(null, 'one', [], before);
   const block2 = block(block1, 'two', [receipt(anchored, 0), receipt(streamed, 0, inMicroblock(microblock))], {

@@ -43,13 +43,8 @@ test('lookups of unknown principals, tokens and contracts return nothing, even i
   expect(minted.owner).not.toBeNull();
   expect(minted.contract).toBeDefined();
 
-  const noFacts = {
-    account: { balance: 0n, locked: 0n, unlockHeight: 0, nonce: 0n },
-    ft: 0n,
-    owner: null,
-    contract: undefined,
-  };
-  expect(await factsOf('unknown', 'unknown')).toEqual(noFacts);
+  const account = { balance: 0n, locked: 0n, unlockHeight: 0, nonce: 0n };
+  expect(await factsOf('unknown', 'unknown')).toEqual({ account, ft: 0n, owner: null, contract: undefined });
   expect(facts.ftBalance('unknown', principal, TIP)).toBe(0n);
   expect(facts.ftBalance(asset, 'unknown', TIP)).toBe(0n);
 });

@@ -1,7 +1,6 @@
 /** Blocks that are filled from the node's RPC interface, and that the node's own events complete, whichever come first. */
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { silentMachine } from '../../src/hooks/machine.ts';
 import type { ReceivedEvent } from '../../src/store/ingest/event.ts';
 import { openApi } from '../support/api/api.ts';
 import { ingestOf, openNew } from '../support/data/ingest.ts';
@@ -131,7 +130,7 @@ test("a filled block gets its miner's transaction from the node's own event, wit
   open.ingest.close();
   const expected = afterAll(eventsOf([block1, block2, block3, ...rivals, ...back]));
   expect(tables(open.directory)).toEqual(expected);
-  rebuildIndex({ directory: open.directory, chainId: null, machine: silentMachine, log: () => {}, force: false });
+  rebuildIndex({ directory: open.directory });
   expect(tables(open.directory)).toEqual(expected);
 });
 

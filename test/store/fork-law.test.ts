@@ -28,7 +28,7 @@ import { type Forks, forks, grown } from '../support/events/forked-chain.ts';
 import { mempoolModel, noncesOf, spendsOf } from '../support/events/mempool-model.ts';
 import { BlockTree, BurnTree, treesOf, winningChain } from '../support/events/winning-chain.ts';
 import { assertProperty, assertSeeds, Seen, timeout } from '../support/property.ts';
-import { checkAndRecount } from '../support/recounts/recounts.ts';
+import { problemsIn } from '../support/recounts/recounts.ts';
 
 /** Shrunk cases of fixed failures; each law tries them first. */
 const casesThatOnceFailed: Forks[] = [
@@ -77,9 +77,6 @@ function eventsOf(generated: Forks): NodeEvent[] {
   if (eventsByForks.size < MAX_KEPT) eventsByForks.set(key, events);
   return events;
 }
-
-const problemsIn = (directory: string): string[] =>
-  checkAndRecount(directory).flatMap(({ name, problems }) => problems.map((problem) => `${name}: ${problem}`));
 
 /** Decoded values that are indexed from the first block on. */
 const valueIndexes: ValueIndexChoice[] = (['logs', 'calls'] as const).flatMap((subject) =>
@@ -184,23 +181,10 @@ test(
 test(
   'a forked chain full of bonds, stakes and rewards has the same tables as its winning branch',
   async () => {
-    const options = {
-      accounts: 25,
-      transactionsPerBlock: 5,
-      forkEvery: 5,
-      forkDepth: 12,
-      staking: 300,
-      mempool: false,
-    };
-    const seen = new Seen({
-      bonds: 1,
-      bond_positions: 1,
-      stakes: 1,
-      staking_shares: 1,
-      staking_rewards: 1,
-      signer_keys: 1,
-      cycle_signers: 1,
-    });
+    const forking = { forkEvery: 5, forkDepth: 12, mempool: false };
+    const options = { accounts: 25, transactionsPerBlock: 5, staking: 300, ...forking };
+    const filled = { bonds: 1, bond_positions: 1, stakes: 1, staking_shares: 1, staking_rewards: 1 };
+    const seen = new Seen({ ...filled, signer_keys: 1, cycle_signers: 1 });
     await assertSeeds(
       fc.asyncProperty(fc.nat(), async (seed) => {
         const events = [...devnetEvents({ seed, blocks: 170, ...options })];
@@ -327,21 +311,13 @@ test(
   timeout,
 );
 
-interface MempoolRow {
-  id: string;
-  state: number;
-  replacer: string | null;
-}
-
-const mempoolRows = (directory: string): Map<string, MempoolRow> => {
+const mempoolRows = (directory: string) => {
   using db = new Database(indexPath(directory), { readonly: true });
-  const rows = db
-    .query<MempoolRow, []>(
-      `SELECT lower(hex(m.tx_id)) AS id, m.state, lower(hex(m.replaced_by_tx_id)) AS replacer
-         FROM mempool_transactions m`,
-    )
-    .all();
-  return new Map(rows.map((row) => [row.id, row]));
+  const query = db.query<{ id: string; state: number; replacer: string | null }, []>(
+    `SELECT lower(hex(m.tx_id)) AS id, m.state, lower(hex(m.replaced_by_tx_id)) AS replacer
+       FROM mempool_transactions m`,
+  );
+  return new Map(query.all().map((row) => [row.id, row]));
 };
 
 test(

@@ -8,7 +8,7 @@ import { dataDirectory } from '../support/data/data-directory.ts';
 import { openAt, openNew, received } from '../support/data/ingest.ts';
 import { rebuildIndex } from '../support/data/rebuild.ts';
 import { everything, tables } from '../support/data/tables.ts';
-import { checkAndRecount } from '../support/recounts/recounts.ts';
+import { problemsIn } from '../support/recounts/recounts.ts';
 
 const chain = new SimulatedChain({ seed: 4, accounts: 10, mempool: false, faucet: true });
 const genesis = received(chain.genesis());
@@ -68,11 +68,7 @@ async function tipOf(directory: string): Promise<Record<string, unknown>> {
   };
 }
 
-const problemsOf = (directory: string): string[] =>
-  checkAndRecount(directory, { deep: silentMachine }).flatMap(({ problems }) => problems);
-
-const rebuild = (directory: string) =>
-  rebuildIndex({ directory, chainId: null, machine: silentMachine, log: () => {}, force: false });
+const problemsOf = (directory: string): string[] => problemsIn(directory, { deep: silentMachine });
 
 /** The counts of genesis, which every route returns. */
 const counted = {
@@ -116,7 +112,7 @@ test('block 0 counts before block 1 as the tip, and is in no list', async () => 
     expect(open.ingest.receive(restarted)).toBe('repeated');
   }
   expect(everything(directory.path)).toEqual(files);
-  rebuild(directory.path);
+  rebuildIndex({ directory: directory.path });
   expect(everything(directory.path)).toEqual(files);
 
   {
@@ -140,7 +136,7 @@ test('block 0 counts before block 1 as the tip, and is in no list', async () => 
   });
   expect(problemsOf(directory.path)).toEqual([]);
   const grown = everything(directory.path);
-  rebuild(directory.path);
+  rebuildIndex({ directory: directory.path });
   expect(everything(directory.path)).toEqual(grown);
 });
 
@@ -155,7 +151,7 @@ test('each of two blocks 1 shows block 0, and the losing one leaves no rows', ()
     for (const event of [boot, ...blocks.flatMap(({ events }) => events.map(received)), boot])
       open.ingest.receive(event);
     expect(open.ingest.tipHeight()).toBe(2);
-    expect(checkAndRecount(open.directory).flatMap(({ problems }) => problems)).toEqual([]);
+    expect(problemsIn(open.directory)).toEqual([]);
     return tables(open.directory);
   };
   const itsBitcoin = { ...loser, events: loser.events.filter(({ path }) => path !== '/new_block') };

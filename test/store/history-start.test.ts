@@ -28,13 +28,10 @@ import { eventsOf, forks, grown } from '../support/events/forked-chain.ts';
 import { alice, announcement, block, bob, drop, hashOf, receipt, transfer } from '../support/events/handmade.ts';
 import { winningChain } from '../support/events/winning-chain.ts';
 import { assertProperty, assertSeeds, Seen, timeout } from '../support/property.ts';
-import { checkAndRecount } from '../support/recounts/recounts.ts';
+import { problemsIn } from '../support/recounts/recounts.ts';
 
 /** Fields of a first block. */
 const PARENT = { parent_burn_block_hash: hashOf('burn'), parent_burn_block_height: 100 };
-
-const problemsIn = (directory: string): string[] =>
-  checkAndRecount(directory).flatMap(({ name, problems }) => problems.map((problem) => `${name}: ${problem}`));
 
 function outcomeOf(events: readonly NodeEvent[]) {
   using directory = ingestOf(events.map(received));
@@ -251,7 +248,7 @@ test('a search finds no block or transaction of an orphan below the start, which
   using open = openNew();
   for (const height of [5, 4]) open.ingest.receive(received(blocks.find((event) => heightIn(event) === height)!));
   open.ingest.publish();
-  using db = new Database(indexPath(open.directory), { readonly: true });
+  using db = indexOf(open);
   const [orphan] = db
     .query<{ hash: string; tx: string }, []>(
       `SELECT lower(hex(b.index_block_hash)) AS hash, lower(hex(t.tx_id)) AS tx
@@ -286,7 +283,7 @@ test('announcements before the first block are received at the height below it',
     block(null, 'first', [receipt(transfer(bob, 0, 100), 0)], { ...PARENT, block_height: 400 }).event,
   );
   open.ingest.publish();
-  using db = new Database(indexPath(open.directory), { readonly: true });
+  using db = indexOf(open);
   expect(db.query('SELECT receipt_block_height AS height FROM mempool_transactions').all()).toEqual([{ height: 399 }]);
   expect(db.query('SELECT height FROM early_drops').all()).toEqual([{ height: 399 }]);
 });
@@ -305,7 +302,7 @@ test('before Nakamoto, transactions from before the first block aren’t collect
   // Block 501 collects the transactions that are pending for 256 blocks.
   open.ingest.receive(block(first, 'second', [], old).event);
   open.ingest.receive(announcement([dropped]));
-  using db = new Database(indexPath(open.directory), { readonly: true });
+  using db = indexOf(open);
   const rows = db.query('SELECT state, receipt_block_height AS height FROM mempool_transactions WHERE tx_id = ?1');
   expect([stored, buffered, dropped].map(({ id }) => rows.get(fromHex(id)))).toEqual([
     { state: 0, height: 499 },
@@ -358,10 +355,9 @@ test('a rebuild, a deep check, a recording and another journal have the beginnin
   const [beginning] = beginnings(events).filter(({ height }) => height === 5);
   using directory = ingestOf(beginning!.events.map(received));
   const before = tables(directory.path);
-  rebuildIndex({ directory: directory.path, chainId: null, log: () => {}, force: false, machine: silentMachine });
+  rebuildIndex({ directory: directory.path });
   expect(tables(directory.path)).toEqual(before);
-  const deep = checkAndRecount(directory.path, { deep: silentMachine });
-  expect(deep.flatMap(({ problems }) => problems)).toEqual([]);
+  expect(problemsIn(directory.path, { deep: silentMachine })).toEqual([]);
 
   using folder = dataDirectory();
   const recording = join(folder.path, 'recording.tsv');
@@ -372,11 +368,8 @@ test('a rebuild, a deep check, a recording and another journal have the beginnin
   expect(tables(imported.path)).toEqual(before);
   {
     using db = new Database(indexPath(imported.path), { readonly: true });
-    expect(db.query('SELECT history_from, block_height, stx_supply FROM v1_chain').get()).toEqual({
-      history_from: 5,
-      block_height: 8,
-      stx_supply: null,
-    });
+    const chain = db.query('SELECT history_from, block_height, stx_supply FROM v1_chain').get();
+    expect(chain).toEqual({ history_from: 5, block_height: 8, stx_supply: null });
     expect(db.query('SELECT count(*) AS rows FROM v1_balances').get()).toEqual({ rows: 0 });
     const tokens = db.query<{ supply: string | null }, []>('SELECT DISTINCT supply FROM v1_fungible_tokens').all();
     expect(tokens).toEqual([{ supply: null }]);
@@ -396,10 +389,9 @@ test("answers about the mempool change when the node sends an account's state", 
   const account = { balance: '1', locked: '0', unlock_height: 0, nonce: 7 };
   const answerBody = { parent_index_block_hash, principal: accounts[0]!.principal, ...account };
   const stale = { ...answerBody, parent_index_block_hash: hashOf('a former start') };
-  expect(open.ingest.receive(received({ path: STARTING_ACCOUNT_PATH, body: JSON.stringify(stale), time: 0 }))).toBe(
-    'repeated',
-  );
-  const answer = received({ path: STARTING_ACCOUNT_PATH, body: JSON.stringify(answerBody), time: 0 });
+  const answerWith = (body: object) => received({ path: STARTING_ACCOUNT_PATH, body: JSON.stringify(body), time: 0 });
+  expect(open.ingest.receive(answerWith(stale))).toBe('repeated');
+  const answer = answerWith(answerBody);
   open.ingest.receive(answer);
   const knownTag = (await look()).tag;
   expect(knownTag).not.toBe(tag);

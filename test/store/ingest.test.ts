@@ -8,10 +8,9 @@ import { fromHex } from '../../src/codec/hex.ts';
 import { SimulatedChain } from '../../src/devnet/chain.ts';
 import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
-import { silentMachine } from '../../src/hooks/machine.ts';
 import { indexPath, journalPath, SCHEMA_VERSION } from '../../src/store/files/database.ts';
 import { JOURNAL_VERSION } from '../../src/store/files/journal.ts';
-import type { IngestOptions, ReceivedEvent } from '../../src/store/ingest/ingest.ts';
+import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
 import { UnknownParentError } from '../../src/store/ingest/known-blocks.ts';
 import { lastIdentityIn } from '../../src/store/ingest/log-identity.ts';
 import { models } from '../../src/store/queries/row-texts.ts';
@@ -35,13 +34,14 @@ import {
   block,
   bob,
   hashOf,
+  nodeEvent,
   receipt,
   START,
   type Transaction,
   transfer,
 } from '../support/events/handmade.ts';
 import { changed, jsonOf } from '../support/events/payload-text.ts';
-import { checkAndRecount } from '../support/recounts/recounts.ts';
+import { problemsIn } from '../support/recounts/recounts.ts';
 
 const devnet = (seed: number, blocks = 30): ReceivedEvent[] =>
   simulatedEvents({ seed, blocks, accounts: 15, transactionsPerBlock: 4, forkEvery: 8 });
@@ -49,12 +49,7 @@ const devnet = (seed: number, blocks = 30): ReceivedEvent[] =>
 /** Returns the error that an event throws, after checking that nothing changed. */
 function refusal(open: OpenIngest, event: ReceivedEvent): Error {
   const before = everything(open.directory);
-  let thrown: unknown;
-  try {
-    open.ingest.receive(event);
-  } catch (error) {
-    thrown = error;
-  }
+  const thrown = thrownBy(() => open.ingest.receive(event));
   expect(everything(open.directory)).toEqual(before);
   expect(thrown).toBeInstanceOf(Error);
   return thrown as Error;
@@ -66,7 +61,6 @@ const thrownBy = (action: () => unknown): unknown => {
   } catch (error) {
     return error;
   }
-  return undefined;
 };
 
 test('every event that is sent again at once changes nothing, in the index and in the journal', () => {
@@ -75,13 +69,10 @@ test('every event that is sent again at once changes nothing, in the index and i
     open.ingest.receive(event);
     const before = everything(open.directory);
     const repeated = { ...event, receivedAt: event.receivedAt + 1 };
-    expect({ path: event.path, outcome: open.ingest.receive(repeated) }).toEqual({
-      path: event.path,
-      outcome: 'repeated',
-    });
+    const { path } = event;
+    expect({ path, outcome: open.ingest.receive(repeated) }).toEqual({ path, outcome: 'repeated' });
     expect(everything(open.directory)).toEqual(before);
   }
-  // Both files are read whole after each event, twice.
 });
 
 test('a repeated block changes nothing however much later it is sent', () => {
@@ -167,29 +158,15 @@ function richBlock(): { before: ReceivedEvent[]; rich: ReceivedEvent } {
 
 const needed = {
   block: [
-    'block_hash',
-    'index_block_hash',
-    'parent_index_block_hash',
-    'parent_block_hash',
-    'block_height',
-    'burn_block_hash',
-    'burn_block_height',
-    'miner_txid',
-    'parent_microblock',
-    'parent_microblock_sequence',
-    'matured_miner_rewards',
-    'transactions',
-    'events',
+    ...['block_hash', 'index_block_hash', 'parent_index_block_hash', 'parent_block_hash', 'block_height'],
+    ...['burn_block_hash', 'burn_block_height', 'miner_txid', 'parent_microblock', 'parent_microblock_sequence'],
+    ...['matured_miner_rewards', 'transactions', 'events'],
   ],
   transaction: ['txid', 'tx_index', 'raw_tx', 'status', 'raw_result'],
   event: ['txid', 'event_index', 'committed', 'type'],
   reward: [
-    'recipient',
-    'coinbase_amount',
-    'tx_fees_anchored',
-    'tx_fees_streamed_confirmed',
-    'tx_fees_streamed_produced',
-    'from_index_consensus_hash',
+    ...['recipient', 'coinbase_amount', 'tx_fees_anchored', 'tx_fees_streamed_confirmed'],
+    ...['tx_fees_streamed_produced', 'from_index_consensus_hash'],
   ],
   /** The optional fields of events: all other fields of every event type are required. */
   optionalInEvent: ['memo', 'contract_identifier of stx_lock_event', 'value'],
@@ -277,13 +254,7 @@ test("a block with a transaction that can't be read is refused with the id of th
 test('an event of a transaction that its block does not hold is refused with the id of the transaction', () => {
   using open = openNew();
   const stray = hashOf('stray');
-  const event = {
-    txid: stray,
-    event_index: 0,
-    committed: true,
-    type: 'stx_mint_event',
-    stx_mint_event: { recipient: alice.address, amount: '1' },
-  };
+  const event = nodeEvent(stray, 0, 'stx_mint_event', { recipient: alice.address, amount: '1' });
   const error = refusal(open, block(null, 'one', [transfer(alice, 0, 300)], { events: [event] }).event);
   expect(error.message).toBe(`Unexpected missing tx during event parsing by tx_id ${stray}`);
 });
@@ -364,27 +335,19 @@ test('a directory that is open for writing is refused to a second writer, until 
   expect(second.ingest.tipHeight()).toBe(0);
 });
 
-test('an index of a newer schema is refused with a remedy', () => {
+test.each([
+  ['an index of a newer schema', indexPath, SCHEMA_VERSION + 1, 'schema', 'stackside rebuild'],
+  ['a journal of a newer version', journalPath, JOURNAL_VERSION + 1, 'version', 'Run the newer Stackside'],
+])('%s is refused with a remedy', (_, pathOf, version, word, remedy) => {
   using open = openNew();
   open.ingest.close();
-  using db = new Database(indexPath(open.directory));
-  db.run(`PRAGMA user_version = ${SCHEMA_VERSION + 1}`);
+  using db = new Database(pathOf(open.directory));
+  db.run(`PRAGMA user_version = ${version}`);
   db.close();
   const error = thrownBy(() => openAt(open.directory));
   expect(error).toBeInstanceOf(OperatorError);
-  expect((error as OperatorError).message).toContain(`schema ${SCHEMA_VERSION + 1}`);
-  expect((error as OperatorError).remedy).toContain('stackside rebuild');
-});
-
-test('a journal of a newer version is refused with a remedy', () => {
-  using open = openNew();
-  open.ingest.close();
-  using db = new Database(journalPath(open.directory));
-  db.run(`PRAGMA user_version = ${JOURNAL_VERSION + 1}`);
-  db.close();
-  const error = thrownBy(() => openAt(open.directory));
-  expect(error).toBeInstanceOf(OperatorError);
-  expect((error as OperatorError).message).toContain(`version ${JOURNAL_VERSION + 1}`);
+  expect((error as OperatorError).message).toContain(`${word} ${version}`);
+  expect((error as OperatorError).remedy).toContain(remedy);
 });
 
 /** Copies the index without the journal, as a crash between the two commits leaves it. */
@@ -441,13 +404,7 @@ test('an index that is behind its journal is brought up to it when it is opened,
 test('an index rebuilt from the journal is equal', () => {
   using directory = ingestOf(devnet(8));
   const before = everything(directory.path);
-  const options: Omit<IngestOptions, 'journal'> = {
-    directory: directory.path,
-    chainId: null,
-    machine: silentMachine,
-    log: () => {},
-  };
-  expect(rebuildIndex({ ...options, force: false }).tipHeight).toBe(30);
+  expect(rebuildIndex({ directory: directory.path }).tipHeight).toBe(30);
   expect(everything(directory.path)).toEqual(before);
 });
 
@@ -462,8 +419,7 @@ test('a reader continues with its index during a rebuild', () => {
   open.ingest.close();
   const before = everything(open.directory);
   const seen = reader.query('SELECT * FROM blocks').all();
-  const options = { directory: open.directory, chainId: null, machine: silentMachine, log: () => {}, force: false };
-  expect(rebuildIndex(options).tipHeight).toBe(10);
+  expect(rebuildIndex({ directory: open.directory }).tipHeight).toBe(10);
   expect(reader.query('SELECT * FROM blocks').all()).toEqual(seen);
   reader.run('COMMIT');
   reader.close();
@@ -578,7 +534,7 @@ test('a genesis block that comes after block 1 changes nothing, and block 1 can 
   expect(tables(open.directory)).toEqual(before);
   for (const { events } of rivals) take(events);
   expect(open.ingest.tipHeight()).toBe(2);
-  expect(checkAndRecount(open.directory).flatMap(({ problems }) => problems)).toEqual([]);
+  expect(problemsIn(open.directory)).toEqual([]);
 });
 
 test('an orphaned block has an empty list of transactions, and an unknown block has none', async () => {

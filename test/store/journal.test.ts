@@ -3,7 +3,6 @@ import { afterAll, expect, test } from 'bun:test';
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { OperatorError } from '../../src/base/errors.ts';
-import { silentMachine } from '../../src/hooks/machine.ts';
 import { indexPath, journalPath } from '../../src/store/files/database.ts';
 import { openJournalReader } from '../../src/store/files/journal.ts';
 import { fitOf, openWholeJournal } from '../../src/store/files/journal-link.ts';
@@ -25,8 +24,7 @@ const half = Math.floor(events.length / 2);
 const whole = ingestOf(events);
 afterAll(() => whole[Symbol.dispose]());
 
-const rebuild = (directory: string, force = false) =>
-  rebuildIndex({ directory, chainId: null, machine: silentMachine, log: () => {}, force });
+const rebuild = (directory: string, force = false) => rebuildIndex({ directory, force });
 
 /** Returns the error for the operator that an action throws. */
 function refusal(action: () => unknown): OperatorError {

@@ -147,8 +147,7 @@ test('a follower and a rebuild have the identity of the entries, and add none', 
   }
   expect(expectIdentity(follower.directory, entryOf(events.length))).toBe(identity);
   rmSync(indexPath(source.path));
-  const options = { directory: source.path, chainId: null, machine: silentMachine, log: () => {}, random: random };
-  rebuildIndex({ ...options, force: true });
+  rebuildIndex({ directory: source.path, random, force: true });
   expect(expectIdentity(source.path, entryOf(events.length))).toBe(identity);
 });
 

@@ -16,7 +16,7 @@ import { LOG_WALK_LIMITS, type LogWalkLimits } from '../../src/store/queries/con
 import { ingestOf, type OpenIngest, openAt, openNew, received } from '../support/data/ingest.ts';
 import { readerIn } from '../support/data/memory-index.ts';
 import { forks, grown } from '../support/events/forked-chain.ts';
-import { alice, block, bob, call, type MadeBlock, receipt, transfer } from '../support/events/handmade.ts';
+import { alice, block, bob, call, type MadeBlock, printEvent, receipt, transfer } from '../support/events/handmade.ts';
 import { assertProperty, Seen, timeout } from '../support/property.ts';
 
 const BOOT = 'ST000000000000000000002AMW42H';
@@ -38,6 +38,9 @@ interface Plain {
   functionName: string | null;
   value: Uint8Array;
 }
+
+const indexOf = ({ directory }: Pick<OpenIngest, 'directory'>): Database =>
+  new Database(indexPath(directory), { readonly: true });
 
 /** All logs, newest first. */
 const allOf = (db: Database): Plain[] =>
@@ -71,16 +74,21 @@ interface DrawnCondition {
   holds: (log: Plain) => boolean;
 }
 
+const fieldOf = (path: string, text: string): FieldFilter => ({
+  path,
+  named: `field.${path}`,
+  conditions: [conditionOf(text)],
+});
+
 function drawnField(model: Plain, draw: Draw): DrawnCondition | null {
   const leafList = leavesOf(model);
   const [path, value] = leafList[draw(Math.max(1, leafList.length))] ?? [];
   if (path === undefined || value === undefined) return null;
   const fieldOfLog = (log: Plain): ClarityValue | undefined => leavesOf(log).find(([name]) => name === path)?.[1];
-  const filter = (text: string): FieldFilter => ({ path, named: `field.${path}`, conditions: [conditionOf(text)] });
   if ((value.type === 'int' || value.type === 'uint') && draw(2) === 0) {
     const minimum = value.value;
     return {
-      field: filter(`gte:${minimum}`),
+      field: fieldOf(path, `gte:${minimum}`),
       holds(log) {
         const value = fieldOfLog(log);
         return (value?.type === 'int' || value?.type === 'uint') && value.value >= minimum;
@@ -89,7 +97,7 @@ function drawnField(model: Plain, draw: Draw): DrawnCondition | null {
   }
   const hex = toHex(value.bytes);
   return {
-    field: filter(hex),
+    field: fieldOf(path, hex),
     holds(log) {
       const value = fieldOfLog(log);
       return value !== undefined && toHex(value.bytes) === hex;
@@ -229,6 +237,16 @@ test(
   timeout,
 );
 
+const EVERYTHING: LogsFilter = {
+  contracts: { deployer: alice.address },
+  topic: null,
+  sender: null,
+  functionName: null,
+  order: 'desc',
+  heights: { from: null, to: null },
+  fields: [],
+};
+
 /** Key of a log with its place in the chain, because a fork may move the log. */
 const keyOf = ({ position, eventIndex, txId }: Plain): string => `${position}/${eventIndex}/${toHex(txId)}`;
 
@@ -243,18 +261,10 @@ test(
         const start = Math.floor(events.length / 2);
         using open = openNew();
         for (const event of events.slice(0, start)) open.ingest.receive(received(event));
-        using db = new Database(indexPath(open.directory), { readonly: true });
+        using db = indexOf(open);
         const { walkLogs } = readerIn(db, { logs: { rows: 2, principals: [3, 20_000][draw(2)]! } }).contracts;
         const order = draw(2) === 0 ? ('asc' as const) : ('desc' as const);
-        const filter: LogsFilter = {
-          contracts: { deployer: BOOT },
-          topic: 'print',
-          sender: null,
-          functionName: null,
-          order,
-          fields: [],
-          heights: { from: null, to: null },
-        };
+        const filter: LogsFilter = { ...EVERYTHING, contracts: { deployer: BOOT }, topic: 'print', order };
         const inList = () => allOf(db).filter(({ contract }) => contract.startsWith(`${BOOT}.`));
         let [cursor, keys, staying]: [Cursor | null, string[], Set<string>] = [null, [], new Set(inList().map(keyOf))];
         const coming = events.slice(start);
@@ -298,13 +308,7 @@ function chainOf(
   let parent: MadeBlock | null = null;
   for (const [nth, { by = alice, logs }] of blocks.entries()) {
     const transaction = transfer(by, nth, 300);
-    const events = logs.map(([name, value], index) => ({
-      txid: transaction.id,
-      event_index: index,
-      committed: true,
-      type: 'contract_event',
-      contract_event: { contract_identifier: idOf(name), topic: 'print', raw_value: toHex(value) },
-    }));
+    const events = logs.map(([name, value], index) => printEvent(transaction.id, index, idOf(name), value));
     parent = block(parent, `${nth}`, [receipt(transaction, 0)], { events });
     open.ingest.receive(parent.event);
   }
@@ -312,20 +316,6 @@ function chainOf(
 }
 
 const idOf = (name: string): string => `${alice.address}.${name}`;
-const EVERYTHING: LogsFilter = {
-  contracts: { deployer: alice.address },
-  topic: null,
-  sender: null,
-  functionName: null,
-  order: 'desc',
-  heights: { from: null, to: null },
-  fields: [],
-};
-const fieldOf = (path: string, text: string): FieldFilter => ({
-  path,
-  named: `field.${path}`,
-  conditions: [conditionOf(text)],
-});
 
 test('a deployer may have any number of contracts', async () => {
   const { merged } = LOG_WALK_LIMITS;
@@ -334,7 +324,7 @@ test('a deployer may have any number of contracts', async () => {
     { logs: names.map((name) => [name, value]) },
     { logs: names.toReversed().map((name) => [name, value]) },
   ]);
-  using db = new Database(indexPath(open.directory), { readonly: true });
+  using db = indexOf(open);
   const expected = allOf(db).map(toListed);
   expect(expected).toHaveLength(2 * merged);
   for (const limits of [{}, { merged: merged - 1 }, { principals: merged - 1 }]) {
@@ -350,7 +340,7 @@ test('a deployer may have any number of contracts', async () => {
 
 test("a prefix of a deployer's address finds no contracts", async () => {
   using open = chainOf([{ logs: [['pool', clarity.none()]] }]);
-  using db = new Database(indexPath(open.directory), { readonly: true });
+  using db = indexOf(open);
   for (const limits of [{}, { merged: 0 }]) {
     const { walkLogs } = readerIn(db, { logs: limits }).contracts;
     const countListed = async (source: LoggingContracts) =>
@@ -365,7 +355,7 @@ test("a prefix of a deployer's address finds no contracts", async () => {
 test('a page reads as many logs as its limit, and the next one continues after them', async () => {
   const logs = Array.from({ length: 40 }, (_, n): Printed => [`c${n % 3}`, clarity.uint(BigInt(n))]);
   using open = chainOf([{ logs }]);
-  using db = new Database(indexPath(open.directory), { readonly: true });
+  using db = indexOf(open);
   const { walkLogs } = readerIn(db, { logs: { rows: 10 } }).contracts;
   const byTopic = { ...EVERYTHING, topic: 'unheard-of' };
   const pages = [await walkLogs(byTopic, 5, null)];
@@ -385,7 +375,7 @@ test('a page reads as many logs as its limit, and the next one continues after t
   expect([second.items.map(({ eventIndex }) => eventIndex), second.next?.key[1]]).toEqual([[37], 35]);
   // A long value counts as more. If no field is compared, it isn't read.
   using longValues = chainOf([{ logs: logs.map(([name]) => [name, clarity.buffer(new Uint8Array(9 * 1_024))]) }]);
-  using long = new Database(indexPath(longValues.directory), { readonly: true });
+  using long = indexOf(longValues);
   const contracts = readerIn(long, { logs: { rows: 28 } }).contracts;
   expect((await contracts.walkLogs(byField, 5, null)).next?.key[1]).toBe(37);
   expect((await contracts.walkLogs(byTopic, 5, null)).next?.key[1]).toBe(11);
@@ -403,35 +393,27 @@ test('rare logs are on the first page by the index of their field, and by their 
     { subject: 'logs', contract: idOf('vault'), scope: 'n' },
   ]);
   while (batchOf(open) !== null);
-  using db = new Database(indexPath(open.directory), { readonly: true });
+  using db = indexOf(open);
   const { walkLogs } = readerIn(db, { logs: { rows: 25 } }).contracts;
   const firstOf = async (filter: Partial<LogsFilter>) => {
     const { items, next } = await walkLogs({ ...EVERYTHING, ...filter }, 5, null);
     return { found: items.map(({ contractId, height }) => [contractId, height]), isAll: next === null };
   };
-  const both = [
-    [idOf('vault'), 4],
-    [idOf('pool'), 4],
-  ];
+  const both = ['vault', 'pool'].map((name) => [idOf(name), 4]);
   expect(await firstOf({ fields: [fieldOf('n', 'u3')] })).toEqual({ found: both, isAll: true });
   expect(await firstOf({ sender: bob.address })).toEqual({ found: both, isAll: true });
-  expect(await firstOf({ sender: bob.address, fields: [fieldOf('m', '3')] })).toEqual({
-    found: both.slice(1),
-    isAll: true,
-  });
+  const ofPool = { found: both.slice(1), isAll: true };
+  expect(await firstOf({ sender: bob.address, fields: [fieldOf('m', '3')] })).toEqual(ofPool);
   // With an index of another field, or of only one contract, the other logs must still be read.
   expect(await firstOf({ fields: [fieldOf('m', '3')] })).toEqual({ found: [], isAll: false });
-  expect(await firstOf({ contracts: { contracts: [idOf('pool')] }, fields: [fieldOf('m', '3')] })).toEqual({
-    found: both.slice(1),
-    isAll: true,
-  });
+  expect(await firstOf({ contracts: { contracts: [idOf('pool')] }, fields: [fieldOf('m', '3')] })).toEqual(ofPool);
 });
 
 test("a walk over the logs of contracts finds only the sender's", async () => {
   const pool: Printed[] = [['pool', clarity.none()]];
   const blocks = [{ logs: pool }, { by: bob, logs: pool }, ...Array.from({ length: 9 }, () => ({ logs: [] }))];
   using open = chainOf(blocks);
-  using db = new Database(indexPath(open.directory), { readonly: true });
+  using db = indexOf(open);
   const { walkLogs } = readerIn(db).contracts;
   const heightsOf = async (sender: string) =>
     (await walkLogs({ ...EVERYTHING, sender }, 5, null)).items.map(({ height }) => height);
@@ -440,13 +422,7 @@ test("a walk over the logs of contracts finds only the sender's", async () => {
 });
 
 test('rare logs are on the first page by the function that their transactions called', async () => {
-  const print = (id: string, event_index: number) => ({
-    txid: id,
-    event_index,
-    committed: true,
-    type: 'contract_event',
-    contract_event: { contract_identifier: idOf('pool'), topic: 'print', raw_value: toHex(clarity.none()) },
-  });
+  const print = (id: string, index: number) => printEvent(id, index, idOf('pool'), clarity.none());
   using open = openNew();
   let parent: MadeBlock | null = null;
   for (let n = 0; n < 30; n++) {
@@ -455,33 +431,24 @@ test('rare logs are on the first page by the function that their transactions ca
     parent = block(parent, `${n}`, [receipt(called, 0)], { events: [print(called.id, 0), print(called.id, 1)] });
     open.ingest.receive(parent.event);
   }
-  using db = new Database(indexPath(open.directory), { readonly: true });
+  using db = indexOf(open);
   const { walkLogs } = readerIn(db, { logs: { rows: 10 } }).contracts;
   const firstOf = async (filter: Partial<LogsFilter>) => {
     const { items, next, total } = await walkLogs({ ...EVERYTHING, ...filter }, 5, null);
     return [items.map(({ height, eventIndex }) => [height, eventIndex]), next === null, total];
   };
-  const claimed = [
-    [4, 1],
-    [4, 0],
-  ];
+  const at = (height: number) => [1, 0].map((index) => [height, index]);
+  const claimed = at(4);
   expect(await firstOf({ functionName: 'claim' })).toEqual([claimed, true, null]);
   expect(await firstOf({ functionName: 'claim', order: 'asc' })).toEqual([claimed.toReversed(), true, null]);
   expect(await firstOf({ functionName: 'claim', sender: bob.address })).toEqual([[], true, null]);
-  expect(await firstOf({ functionName: 'move', sender: bob.address })).toEqual([
-    [
-      [5, 1],
-      [5, 0],
-    ],
-    true,
-    null,
-  ]);
+  expect(await firstOf({ functionName: 'move', sender: bob.address })).toEqual([at(5), true, null]);
   expect(await firstOf({ functionName: 'unheard-of' })).toEqual([[], true, null]);
 });
 
 test('a window has only rows inside it and no total, at any cursor', async () => {
   using open = chainOf(Array.from({ length: 6 }, () => ({ logs: [['pool', clarity.none()]] as const })));
-  using db = new Database(indexPath(open.directory), { readonly: true });
+  using db = indexOf(open);
   const { walkLogs } = readerIn(db).contracts;
   for (const sender of [null, alice.address]) {
     for (const order of ['desc', 'asc'] as const) {
@@ -502,7 +469,7 @@ test('a window has only rows inside it and no total, at any cursor', async () =>
 test('an index of values is used only for the blocks that it has, while it is built and removed', async () => {
   const blocks = Array.from({ length: 12 }, (): { logs: Printed[] } => ({ logs: [['pool', clarity.uint(7n)]] }));
   using open = chainOf(blocks);
-  using db = new Database(indexPath(open.directory), { readonly: true });
+  using db = indexOf(open);
   const { walkLogs } = readerIn(db).contracts;
   const countFrom = async (from: number | null) =>
     (await walkLogs({ ...EVERYTHING, heights: { from, to: null }, fields: [fieldOf('', 'u7')] }, 50, null)).items

@@ -13,6 +13,7 @@ import {
   alice,
   announcement,
   block,
+  blocksOn,
   bob,
   carol,
   drop,
@@ -23,7 +24,7 @@ import {
   transfer,
 } from '../support/events/handmade.ts';
 import { assertProperty, Seen, timeout } from '../support/property.ts';
-import { checkAndRecount } from '../support/recounts/recounts.ts';
+import { problemsIn } from '../support/recounts/recounts.ts';
 
 interface Standing {
   state: number;
@@ -51,22 +52,30 @@ const standings = ({ directory }: OpenIngest): Map<string, Standing> => {
 
 /** Returns the standing of each transaction; undefined if it never was in the mempool. */
 const standingOf = (open: OpenIngest, ...transactions: Transaction[]): (Standing | undefined)[] => {
-  expect(checkAndRecount(open.directory).filter(({ problems }) => problems.length > 0)).toEqual([]);
+  expect(problemsIn(open.directory)).toEqual([]);
   const all = standings(open);
   return transactions.map(({ id }) => all.get(id));
 };
 
-const progress = ({ directory }: OpenIngest): { version: number; pending: number } | null => {
+const rowOf = <Row>({ directory }: OpenIngest, sql: string): Row | null => {
   using db = new Database(indexPath(directory), { readonly: true });
-  return db
-    .query<{ version: number; pending: number }, []>(
-      'SELECT mempool_version AS version, mempool_pending AS pending FROM progress',
-    )
-    .get();
+  return db.query<Row, []>(sql).get();
 };
+const progress = (open: OpenIngest) =>
+  rowOf<{ version: number; pending: number }>(
+    open,
+    'SELECT mempool_version AS version, mempool_pending AS pending FROM progress',
+  );
+const receiptIn = (open: OpenIngest) =>
+  rowOf(open, 'SELECT received_at, receipt_block_height AS height FROM mempool_transactions');
 
 const take = (open: OpenIngest, ...blocks: MadeBlock[]) => {
   for (const { event } of blocks) open.ingest.receive(event);
+};
+
+/** Announces transactions, each in an event of its own. */
+const announce = (open: OpenIngest, ...transactions: Transaction[]) => {
+  for (const transaction of transactions) open.ingest.receive(announcement([transaction]));
 };
 
 const reasons = {
@@ -95,7 +104,7 @@ for (const reason of ['BadWeather', 'constructor']) {
   test(`a transaction dropped for ${reason}, which no node sends yet, counts as problematic and is logged`, () => {
     using open = openNew();
     const transaction = transfer(alice, 0, 200);
-    open.ingest.receive(announcement([transaction]));
+    announce(open, transaction);
     open.ingest.receive(drop([transaction], reason));
     expect(standingOf(open, transaction)).toEqual([{ state: -15, by: null }]);
     expect(open.logged).toEqual([{ event: 'node_data_unread', what: 'drop_reason', reason }]);
@@ -124,7 +133,7 @@ test('a transaction that is announced after the node dropped it is dropped, and 
   expect(open.ingest.receive(announcement([transaction]))).toBe('applied');
   expect(open.ingest.receive(announcement([other]))).toBe('applied');
   expect(standingOf(open, transaction, other)).toEqual([{ state: -11, by: other.id }, pending]);
-  open.ingest.receive(announcement([transaction]));
+  announce(open, transaction);
   expect(standingOf(open, transaction, other)).toEqual([pending, replacedBy(transaction)]);
 });
 
@@ -135,13 +144,10 @@ test('a transaction that is broadcast again long after the node dropped it, and 
   ] as const) {
     using open = openNew();
     const transaction = transfer(alice, 0, 200);
-    let tip = block(null, 'block 1');
-    take(open, tip);
+    const [first, ...others] = blocksOn(null, ...Array.from({ length: blocks + 1 }, (_, index) => `block ${index}`));
+    take(open, first!);
     open.ingest.receive(drop([transaction], 'StaleGarbageCollect'));
-    for (let count = 0; count < blocks; count++) {
-      tip = block(tip, `block ${tip.height + 1}`);
-      take(open, tip);
-    }
+    take(open, ...others);
     expect(open.ingest.receive(announcement([transaction]))).toBe('applied');
     expect(standingOf(open, transaction)[0]?.state).toBe(state);
   }
@@ -150,8 +156,7 @@ test('a transaction that is broadcast again long after the node dropped it, and 
 test('a drop after the announcement of a replacement makes the replacement pending, with any fee', () => {
   using open = openNew();
   const [high, low] = [transfer(alice, 0, 300), transfer(alice, 0, 200)];
-  open.ingest.receive(announcement([high]));
-  open.ingest.receive(announcement([low]));
+  announce(open, high, low);
   expect(standingOf(open, high, low)).toEqual([pending, replacedBy(high)]);
   open.ingest.receive(drop([high], 'ReplaceAcrossFork', low));
   expect(standingOf(open, high, low)).toEqual([{ state: -11, by: low.id }, pending]);
@@ -161,8 +166,7 @@ test('a drop after the announcement of a replacement makes the replacement pendi
 function forkOver(transaction: Transaction) {
   const root = block(null, 'root');
   const holder = block(root, 'holder', [transaction]);
-  const rival = block(root, 'rival');
-  return { root, holder, rivals: [rival, block(rival, 'winner')] };
+  return { root, holder, rivals: blocksOn(root, 'rival', 'winner') };
 }
 
 test('a drop of a mined transaction holds when its block is orphaned, and its replacement is pending', () => {
@@ -173,13 +177,12 @@ test('a drop of a mined transaction holds when its block is orphaned, and its re
     if (announced) open.ingest.receive(announcement([transaction]));
     take(open, root, holder);
     open.ingest.receive(drop([transaction], 'ReplaceAcrossFork', other));
-    open.ingest.receive(announcement([other]));
+    announce(open, other);
     expect(standingOf(open, transaction, other)).toEqual([mined, replacedBy(transaction)]);
     take(open, ...rivals);
     expect(standingOf(open, transaction, other)).toEqual([{ state: -11, by: other.id }, pending]);
     // Once the first branch has the chain again, it is mined as before, and the drop is history.
-    const third = block(holder, 'third');
-    take(open, third, block(third, 'fourth'));
+    take(open, ...blocksOn(holder, 'third', 'fourth'));
     expect(standingOf(open, transaction, other)).toEqual([mined, replacedBy(transaction)]);
   }
 });
@@ -188,7 +191,7 @@ test('a mined transaction that is announced again after its drop waits when its 
   using open = openNew();
   const transaction = transfer(alice, 0, 300);
   const { root, holder, rivals } = forkOver(transaction);
-  open.ingest.receive(announcement([transaction]));
+  announce(open, transaction);
   take(open, root, holder);
   open.ingest.receive(drop([transaction], 'ReplaceAcrossFork'));
   expect(open.ingest.receive(announcement([transaction]))).toBe('applied');
@@ -221,11 +224,7 @@ test('a dropped transaction that is announced again waits again, with the new ti
   take(open, block(null, 'one'));
   expect(open.ingest.receive(announcement([transaction], START + 500))).toBe('applied');
   expect(standingOf(open, transaction)).toEqual([pending]);
-  using db = new Database(indexPath(open.directory), { readonly: true });
-  expect(db.query('SELECT received_at, receipt_block_height AS height FROM mempool_transactions').get()).toEqual({
-    received_at: (START + 500) * 1_000_000,
-    height: 1,
-  });
+  expect(receiptIn(open)).toEqual({ received_at: (START + 500) * 1_000_000, height: 1 });
 });
 
 test('if two transactions have the same nonce, the one with the higher fee is pending, in either order', () => {
@@ -240,8 +239,7 @@ test('if two transactions have the same nonce, the one with the higher fee is pe
 test('a replaced transaction that is announced again stays replaced while its replacement is pending', () => {
   using open = openNew();
   const [low, high] = [transfer(alice, 0, 200), transfer(alice, 0, 300)];
-  open.ingest.receive(announcement([low]));
-  open.ingest.receive(announcement([high]));
+  announce(open, low, high);
   const before = everything(open.directory);
   expect(open.ingest.receive(announcement([low], START + 9))).toBe('repeated');
   expect(everything(open.directory)).toEqual(before);
@@ -250,19 +248,12 @@ test('a replaced transaction that is announced again stays replaced while its re
   expect(standingOf(open, low)).toEqual([pending]);
 });
 
-test('if two transactions have the same nonce and fee, the later one is pending', () => {
+test('if two transactions have the same nonce and fee, the later one is pending, even if the first is announced again', () => {
   using open = openNew();
   const [first, second] = [transfer(alice, 0, 300), transfer(alice, 0, 300, undefined, bob)];
   open.ingest.receive(announcement([first], START));
   open.ingest.receive(announcement([second], START + 1));
   expect(standingOf(open, first, second)).toEqual([replacedBy(second), pending]);
-});
-
-test('a transaction that one of equal fee replaced stays replaced when it is announced again', () => {
-  using open = openNew();
-  const [first, second] = [transfer(alice, 0, 300), transfer(alice, 0, 300, undefined, bob)];
-  open.ingest.receive(announcement([first], START));
-  open.ingest.receive(announcement([second], START + 1));
   const before = everything(open.directory);
   expect(open.ingest.receive(announcement([first], START + 2))).toBe('repeated');
   expect(standingOf(open, first, second)).toEqual([replacedBy(second), pending]);
@@ -272,27 +263,26 @@ test('a transaction that one of equal fee replaced stays replaced when it is ann
 test('a transaction dropped for another reason replaces nothing', () => {
   using open = openNew();
   const [high, low] = [transfer(alice, 0, 900), transfer(alice, 0, 200)];
-  open.ingest.receive(announcement([high]));
+  announce(open, high);
   open.ingest.receive(drop([high], 'TooExpensive'));
-  open.ingest.receive(announcement([low]));
+  announce(open, low);
   expect(standingOf(open, high, low)).toEqual([{ state: -12, by: null }, pending]);
 });
 
 test('a mined transaction replaces those with its nonce; when its block is orphaned, the one with the highest fee waits', () => {
   using open = openNew();
   const [fee200, fee300, fee100] = [transfer(alice, 0, 200), transfer(alice, 0, 300), transfer(alice, 0, 100)];
-  open.ingest.receive(announcement([fee200]));
-  open.ingest.receive(announcement([fee300]));
+  announce(open, fee200, fee300);
   const block1 = block(null, 'one');
   const withFee100 = block(block1, 'two', [fee100]);
   take(open, block1, withFee100);
   expect(standingOf(open, fee200, fee300, fee100)).toEqual([replacedBy(fee100), replacedBy(fee100), undefined]);
-  const rival = block(block1, 'rival of two');
-  take(open, rival, block(rival, 'three'));
+  take(open, ...blocksOn(block1, 'rival of two', 'three'));
   expect(standingOf(open, fee200, fee300, fee100)).toEqual([replacedBy(fee300), pending, replacedBy(fee300)]);
-  take(open, block(withFee100, 'rival of three'));
+  const [third, fourth] = blocksOn(withFee100, 'rival of three', 'four') as [MadeBlock, MadeBlock];
+  take(open, third);
   expect(standingOf(open, fee200, fee300, fee100)).toEqual([replacedBy(fee300), pending, replacedBy(fee300)]);
-  take(open, block(block(withFee100, 'rival of three'), 'four'));
+  take(open, fourth);
   expect(standingOf(open, fee200, fee300, fee100)).toEqual([replacedBy(fee100), replacedBy(fee100), mined]);
 });
 
@@ -300,7 +290,7 @@ test("a dropped transaction isn't pending again when its replacement leaves the 
   for (const reason of ['ReplaceByFee', 'StaleGarbageCollect']) {
     using open = openNew();
     const [transaction, other] = [transfer(alice, 0, 300), transfer(alice, 0, 200)];
-    open.ingest.receive(announcement([transaction]));
+    announce(open, transaction);
     const first = block(null, 'one');
     const second = block(first, 'two', [other]);
     take(open, first, second);
@@ -308,10 +298,9 @@ test("a dropped transaction isn't pending again when its replacement leaves the 
     expect(open.ingest.receive(drop([transaction], reason))).toBe('applied');
     expect(open.ingest.receive(drop([transaction], reason))).toBe('repeated');
     expect(standingOf(open, transaction)).toEqual([droppedFor(other)]);
-    const rival = block(first, 'rival of two');
-    take(open, rival, block(rival, 'three'));
+    take(open, ...blocksOn(first, 'rival of two', 'three'));
     expect(standingOf(open, transaction, other)).toEqual([droppedFor(other), pending]);
-    open.ingest.receive(announcement([transaction]));
+    announce(open, transaction);
     expect(standingOf(open, transaction, other)).toEqual([pending, replacedBy(transaction)]);
   }
 });
@@ -319,11 +308,11 @@ test("a dropped transaction isn't pending again when its replacement leaves the 
 test('a transaction that the node dropped for a higher fee names its present replacement', () => {
   using open = openNew();
   const [low, high, highest] = [transfer(alice, 0, 200), transfer(alice, 0, 300), transfer(alice, 0, 400)];
-  open.ingest.receive(announcement([low]));
+  announce(open, low);
   open.ingest.receive(drop([low], 'ReplaceByFee', high));
-  open.ingest.receive(announcement([high]));
+  announce(open, high);
   expect(standingOf(open, low)).toEqual([droppedFor(high)]);
-  open.ingest.receive(announcement([highest]));
+  announce(open, highest);
   expect(standingOf(open, low, high)).toEqual([droppedFor(highest), replacedBy(highest)]);
 });
 
@@ -355,7 +344,7 @@ test('a mined transaction replaces every pending one that shares a nonce with it
       using open = openNew();
       if (!blockFirst) open.ingest.receive(announcement(confirmedFirst ? [confirmed, waiting] : [waiting, confirmed]));
       take(open, block(null, 'one', [confirmed]));
-      open.ingest.receive(announcement([waiting]));
+      announce(open, waiting);
       expect(standingOf(open, confirmed, waiting)).toEqual([mined, replacedBy(confirmed)]);
     }
   }
@@ -414,8 +403,7 @@ test('a payment of the sponsor itself with the nonce it pays for another is a ri
   using open = openNew();
   const paid = transfer(alice, 0, 200, { account: sponsor, nonce: 7 });
   const ownPayment = transfer(sponsor, 7, 300);
-  open.ingest.receive(announcement([paid]));
-  open.ingest.receive(announcement([ownPayment]));
+  announce(open, paid, ownPayment);
   expect(standingOf(open, paid, ownPayment)).toEqual([replacedBy(ownPayment), pending]);
 });
 
@@ -424,7 +412,7 @@ test('two transactions that share no nonce both wait, although a third of a lowe
   const [direct, sponsored] = [transfer(alice, 0, 300), transfer(bob, 0, 400, { account: sponsor, nonce: 7 })];
   const between = transfer(alice, 0, 200, { account: sponsor, nonce: 7 });
   open.ingest.receive(announcement([direct, sponsored]));
-  open.ingest.receive(announcement([between]));
+  announce(open, between);
   expect(standingOf(open, direct, sponsored)).toEqual([pending, pending]);
   expect(standingOf(open, between)[0]?.state).toBe(-10);
 });
@@ -434,7 +422,7 @@ test("a mined transaction doesn't replace one that shares no nonce with it, alth
   const direct = transfer(alice, 0, 300);
   const between = transfer(alice, 0, 200, { account: sponsor, nonce: 7 });
   const payment = transfer(bob, 0, 100, { account: sponsor, nonce: 7 });
-  open.ingest.receive(announcement([direct]));
+  announce(open, direct);
   const block1 = block(null, 'one');
   const block2 = block(block1, 'two', [between]);
   const rival = block(block1, 'rival of two', [payment]);
@@ -445,7 +433,7 @@ test("a mined transaction doesn't replace one that shares no nonce with it, alth
 test('a transaction that moves from an orphaned block to one higher up is mined and does not wait', () => {
   using open = openNew();
   const transaction = transfer(alice, 0, 200);
-  open.ingest.receive(announcement([transaction]));
+  announce(open, transaction);
   const root = block(null, 'root');
   const low = block(root, 'low', [transaction]);
   const rival = block(root, 'rival');
@@ -458,14 +446,9 @@ test('a transaction of an orphaned block that was never announced waits, receive
   const transaction = transfer(alice, 0, 200);
   const root = block(null, 'root');
   const holder = block(root, 'holder', [transaction], { burn_block_time: START + 77 });
-  const rival = block(root, 'rival');
-  take(open, root, holder, rival, block(rival, 'winner'));
+  take(open, root, holder, ...blocksOn(root, 'rival', 'winner'));
   expect(standingOf(open, transaction)).toEqual([pending]);
-  using db = new Database(indexPath(open.directory), { readonly: true });
-  expect(db.query('SELECT received_at, receipt_block_height AS height FROM mempool_transactions').get()).toEqual({
-    received_at: (START + 77) * 1_000_000,
-    height: 2,
-  });
+  expect(receiptIn(open)).toEqual({ received_at: (START + 77) * 1_000_000, height: 2 });
 });
 
 const MINUTE = 60;

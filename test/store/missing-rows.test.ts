@@ -42,7 +42,7 @@ const commands: Readonly<Record<string, (directory: string) => Outcome | Promise
   },
   check: (directory) => (checkDirectory(directory).some(({ problems }) => problems.length > 0) ? null : true),
   rebuild(directory) {
-    rebuildIndex({ directory, chainId: null, machine: silentMachine, log: () => {}, force: false });
+    rebuildIndex({ directory });
     return wholeIndex(directory);
   },
   async export(directory) {

@@ -1,13 +1,12 @@
 /** The name system through forks, attachments that come at any time, and the life of a name put together by hand. */
 import { Database } from 'bun:sqlite';
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { copyFileSync } from 'node:fs';
 import fc from 'fast-check';
 import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
-import { indexPath, journalPath } from '../../src/store/files/database.ts';
+import { indexPath } from '../../src/store/files/database.ts';
 import type { Reader } from '../../src/store/read/index-reader.ts';
-import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
+import { copyOf, type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
 import { ingestOf, type OpenIngest, openAt, openNew, received } from '../support/data/ingest.ts';
 import { snapshotsOf } from '../support/data/snapshots-by.ts';
 import { eventsOf, forks } from '../support/events/forked-chain.ts';
@@ -26,7 +25,7 @@ import {
 import { addOldNames } from '../support/events/old-names.ts';
 import { winningChain } from '../support/events/winning-chain.ts';
 import { assertProperty, Seen } from '../support/property.ts';
-import { checkAndRecount } from '../support/recounts/recounts.ts';
+import { checkAndRecount, problemsIn } from '../support/recounts/recounts.ts';
 
 async function read<T>(directory: string, ask: (reader: Reader) => T | Promise<T>): Promise<T> {
   using snapshots = snapshotsOf(directory);
@@ -281,7 +280,7 @@ test('a name from before the chain keeps its data until the first operation on i
   }
   expect(await findName(open)).toMatchObject({ owner: bob.address, operation: 'name-register', expireBlock: 501 });
   expect(await read(open.directory, ({ names }) => names.page(0))).toEqual(['alice.btc', 'other.btc']);
-  expect(checkAndRecount(directory.path).flatMap(({ problems }) => problems)).toEqual([]);
+  expect(problemsIn(directory.path)).toEqual([]);
 });
 
 test('names are listed in pages of 100', async () => {
@@ -302,18 +301,15 @@ describe('check finds', () => {
   beforeAll(() => {
     const events = [...devnetEvents({ seed: 1, blocks: 30, accounts: 20, transactionsPerBlock: 10, forkEvery: 0 })];
     whole = ingestOf(events.map(received));
-    expect(checkAndRecount(whole.path).flatMap(({ problems }) => problems)).toEqual([]);
+    expect(problemsIn(whole.path)).toEqual([]);
   });
   afterAll(() => whole[Symbol.dispose]());
 
   const problemsAfter = (sql: string): string[] => {
-    using copy = dataDirectory();
-    for (const pathOf of [indexPath, journalPath]) copyFileSync(pathOf(whole.path), pathOf(copy.path));
+    using copy = copyOf(whole);
     using db = new Database(indexPath(copy.path));
     expect(db.run(sql).changes).toBeGreaterThan(0);
-    return checkAndRecount(copy.path)
-      .filter(({ problems }) => problems.length > 0)
-      .map(({ name }) => name);
+    return checkAndRecount(copy.path).flatMap(({ name, problems }) => (problems.length > 0 ? [name] : []));
   };
   test.each([
     ['UPDATE name_operations SET current = 1 - current', 'last operation of each name'],

@@ -3,7 +3,6 @@
 import { Database } from 'bun:sqlite';
 import { afterAll, describe, expect, test } from 'bun:test';
 import { copyFileSync, existsSync, readdirSync, statSync, truncateSync, writeFileSync } from 'node:fs';
-import { silentMachine } from '../../src/hooks/machine.ts';
 import { indexPath, openWriter, SCHEMA_VERSION } from '../../src/store/files/database.ts';
 import { newIndexPath } from '../../src/store/files/new-index.ts';
 import type { RebuildOptions } from '../../src/store/ingest/rebuild.ts';
@@ -18,15 +17,7 @@ const events = chainOf(3);
 const [half, almostAll] = [events.length >> 1, events.length - 5];
 
 const rebuildBeside = (directory: string, options: Partial<RebuildOptions> = {}) =>
-  rebuildIndex({
-    directory,
-    chainId: null,
-    machine: silentMachine,
-    log: () => {},
-    force: false,
-    beside: true,
-    ...options,
-  });
+  rebuildIndex({ directory, beside: true, ...options });
 
 const inode = (path: string): number => statSync(path).ino;
 

@@ -10,6 +10,7 @@ import {
   bob,
   hashOf,
   inMicroblock,
+  nodeEvent,
   receipt,
   START,
   sponsor,
@@ -53,6 +54,8 @@ function outcome({ ingest }: OpenIngest, event: ReceivedEvent, path: Path, numbe
 }
 
 const addresses = { address: alice.address };
+const parties = { sender: addresses, delegate_to: addresses };
+const signed = { auth_id: 4, signer_key: '0x00' };
 const cost = { runtime: 1, read_count: 2, read_length: 3, write_count: 4, write_length: 5 };
 const operation = (index: number, burnchain_op: object) =>
   receipt({ id: hashOf(`operation ${index}`), raw: '0x00' }, index, { burnchain_op });
@@ -69,24 +72,10 @@ const events: Record<string, ReceivedEvent> = {
         ...inMicroblock({ label: 'm', after: null, sequence: 3, transactions: [] }),
       }),
       operation(1, {
-        stack_stx: {
-          sender: addresses,
-          reward_addr: 'x',
-          stacked_ustx: 1,
-          num_cycles: 2,
-          max_amount: 3,
-          auth_id: 4,
-          signer_key: '0x00',
-        },
+        stack_stx: { sender: addresses, reward_addr: 'x', stacked_ustx: 1, num_cycles: 2, max_amount: 3, ...signed },
       }),
       operation(2, {
-        delegate_stx: {
-          sender: addresses,
-          delegate_to: addresses,
-          delegated_ustx: 1,
-          reward_addr: [0, 'x'],
-          until_burn_height: 9,
-        },
+        delegate_stx: { ...parties, delegated_ustx: 1, reward_addr: [0, 'x'], until_burn_height: 9 },
       }),
     ],
     {
@@ -97,15 +86,7 @@ const events: Record<string, ReceivedEvent> = {
       pox_v4_unlock_height: 4,
       cycle_number: 5,
       reward_set: { signers: [{ signing_key: '0x00', stacked_amt: 7, weight: 8 }] },
-      events: [
-        {
-          txid: transfer(alice, 0, 300).id,
-          event_index: 0,
-          committed: true,
-          type: 'stx_mint_event',
-          stx_mint_event: { recipient: alice.address, amount: '1' },
-        },
-      ],
+      events: [nodeEvent(transfer(alice, 0, 300).id, 0, 'stx_mint_event', { recipient: alice.address, amount: '1' })],
     },
   ).event,
   burn_block: {

@@ -2,9 +2,9 @@
 import { expect, test } from 'bun:test';
 import { ForeignChainError } from '../../src/store/ingest/chain-identity.ts';
 import { openNew } from '../support/data/ingest.ts';
-import { block, hashOf, type MadeBlock } from '../support/events/handmade.ts';
+import { block, blocksOn, hashOf } from '../support/events/handmade.ts';
 import { burnBlock } from '../support/events/pox.ts';
-import { checkAndRecount } from '../support/recounts/recounts.ts';
+import { problemsIn } from '../support/recounts/recounts.ts';
 
 test('Bitcoin blocks that are each other’s parents make no branch', () => {
   using open = openNew();
@@ -17,7 +17,7 @@ test('Bitcoin blocks that are each other’s parents make no branch', () => {
     burnBlock(12, 'next', 'right', []),
   ];
   for (const event of events) expect(open.ingest.receive(event)).toBe('applied');
-  expect(checkAndRecount(open.directory).flatMap(({ problems }) => problems)).toEqual([]);
+  expect(problemsIn(open.directory)).toEqual([]);
 });
 
 test("a Bitcoin block doesn't get a branch if its parent isn't at the height below", () => {
@@ -30,17 +30,13 @@ test("a Bitcoin block doesn't get a branch if its parent isn't at the height bel
     burnBlock(0, 'far', 'other', []),
   ];
   for (const event of events) expect(open.ingest.receive(event)).toBe('applied');
-  expect(checkAndRecount(open.directory).flatMap(({ problems }) => problems)).toEqual([]);
+  expect(problemsIn(open.directory)).toEqual([]);
 });
 
 test('a rival of block 1 on Bitcoin blocks that are each other’s parents is one of another Bitcoin', () => {
   using open = openNew();
-  let tip: MadeBlock | null = null;
   open.ingest.receive(burnBlock(101, 'block 1', 'below ours', []));
-  for (let height = 1; height <= 7; height++) {
-    tip = block(tip, `ours ${height}`);
-    open.ingest.receive(tip.event);
-  }
+  for (const { event } of blocksOn(null, ...'1234567')) open.ingest.receive(event);
   open.ingest.receive(burnBlock(101, 'theirs', 'below theirs', []));
   open.ingest.receive(burnBlock(100, 'below theirs', 'theirs', []));
   const rival = block(null, 'rival', [], { burn_block_hash: hashOf('burn theirs'), burn_block_height: 101 });

@@ -3,7 +3,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { chmodSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { silentMachine } from '../../src/hooks/machine.ts';
 import { pathsOpenToOthers } from '../../src/store/files/private-files.ts';
 import { command } from '../e2e/stackside.ts';
 import { backupOf, restored } from '../support/data/backup.ts';
@@ -47,7 +46,7 @@ describe.skipIf(process.platform === 'win32')('a data directory', () => {
 
   test('is also private after a rebuild, in a backup and after a restore', async () => {
     const directory = join(parent.path, 'srv', 'stacks');
-    rebuildIndex({ directory, chainId: null, machine: silentMachine, log: () => {}, force: false });
+    rebuildIndex({ directory });
     const backups = dataDirectory();
     using _ = backups;
     const copy = join(backups.path, 'copy');

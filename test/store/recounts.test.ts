@@ -1,13 +1,12 @@
 /** The recounts, which other tests use as an oracle, find each changed copy and total. */
 import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
-import { copyFileSync } from 'node:fs';
 import { Prng } from '../../src/devnet/prng.ts';
-import { indexPath, journalPath } from '../../src/store/files/database.ts';
-import { dataDirectory } from '../support/data/data-directory.ts';
+import { indexPath } from '../../src/store/files/database.ts';
+import { copyOf } from '../support/data/data-directory.ts';
 import { ingestOf, simulatedEvents } from '../support/data/ingest.ts';
 import { firstSeed } from '../support/property.ts';
-import { checkAndRecount, recounts } from '../support/recounts/recounts.ts';
+import { problemsIn, recounts } from '../support/recounts/recounts.ts';
 
 /** The dictionaries of addresses and identifiers, and tables with addresses that are in no dictionary. */
 const originals = new Set(['principals', 'assets', 'burn_slot_holders', 'faucet_requests']);
@@ -30,15 +29,19 @@ const derivedColumns = (db: Database): Column[] =>
     .all()
     .filter(({ table, column }) => (copied.has(column) && !originals.has(table)) || isNumber({ table, column }));
 
+/** The columns of a table's primary key. */
+const keyOf = (db: Database, table: string): string =>
+  db
+    .query<{ name: string }, [string]>('SELECT name FROM pragma_table_info(?1) WHERE pk > 0 ORDER BY pk')
+    .all(table)
+    .map(({ name }) => name)
+    .join(', ');
+
 /** Changes the value of a column in a random row. @returns whether the table has a row */
 function change(db: Database, { table, column }: Column, prng: Prng): boolean {
   const rows = db.query<{ n: number }, []>(`SELECT count(*) AS n FROM ${table}`).get()?.n ?? 0;
   if (rows === 0) return false;
-  const key = db
-    .query<{ name: string }, [string]>('SELECT name FROM pragma_table_info(?1) WHERE pk > 0')
-    .all(table)
-    .map(({ name }) => name)
-    .join(', ');
+  const key = keyOf(db, table);
   const changed = isNumber({ table, column }) ? `${column} + 1000000` : `${column} || 'X'`;
   db.query<null, [number]>(
     `UPDATE ${table} SET ${column} = ${changed} WHERE (${key}) IN (SELECT ${key} FROM ${table} LIMIT 1 OFFSET ?1)`,
@@ -54,20 +57,19 @@ const chain = () => {
 
 test('the recounts find each copy and total that is changed', () => {
   using whole = chain();
-  expect(checkAndRecount(whole.path).flatMap(({ problems }) => problems)).toEqual([]);
+  expect(problemsIn(whole.path)).toEqual([]);
   using db = new Database(indexPath(whole.path));
   const columns = derivedColumns(db);
   db.close();
   const prng = new Prng(`recounts/${firstSeed}`);
   const [missed, empty]: [Column[], Column[]] = [[], []];
   for (const column of columns) {
-    using directory = dataDirectory();
-    for (const pathOf of [indexPath, journalPath]) copyFileSync(pathOf(whole.path), pathOf(directory.path));
+    using directory = copyOf(whole);
     {
       using copy = new Database(indexPath(directory.path));
       if (!change(copy, column, prng)) empty.push(column);
     }
-    if (checkAndRecount(directory.path).every(({ problems }) => problems.length === 0)) missed.push(column);
+    if (problemsIn(directory.path).length === 0) missed.push(column);
   }
   expect(empty).toEqual([]);
   expect(missed).toEqual([]);
@@ -83,11 +85,7 @@ const removeRow = (table: string) => (db: Database) => changeMiddle(db, table, `
 const run = (sql: string) => (db: Database) => db.run(sql).changes;
 
 function changeMiddle(db: Database, table: string, sql: string): number {
-  const key = db
-    .query<{ name: string }, [string]>('SELECT name FROM pragma_table_info(?1) WHERE pk > 0 ORDER BY pk')
-    .all(table)
-    .map(({ name }) => name)
-    .join(', ');
+  const key = keyOf(db, table);
   return db.run(
     `${sql} WHERE (${key}) IN (SELECT ${key} FROM ${table} ORDER BY ${key} LIMIT 1 OFFSET (SELECT count(*) / 2 FROM ${table}))`,
   ).changes;
@@ -199,11 +197,8 @@ const damages: Readonly<Record<string, (db: Database) => number>> = {
 
 /** Names of the recounts whose problems include an address or an asset. */
 const naming = new Set([
-  'sent of each account',
-  'paid of each account',
-  'calls of each account',
-  'calls of each contract on each day',
-  'events of each token on each day',
+  ...['sent of each account', 'paid of each account', 'calls of each account'],
+  ...['calls of each contract on each day', 'events of each token on each day'],
   'balances, supply and holders of fungible tokens against their events',
   'holdings of each owner',
   'token changes of each transaction',

@@ -198,7 +198,7 @@ function rebuilds() {
     writeFileSync(journalPath(directory.path), flip(files.journal, bit));
     let rebuilt: Tables | null = null;
     try {
-      rebuildIndex({ directory: directory.path, chainId: null, machine: silentMachine, log: () => {}, force: false });
+      rebuildIndex({ directory: directory.path });
       rebuilt = wholeIndex(directory.path);
     } catch (error) {
       // The command explains the failure, whatever kind of error it is.
@@ -218,16 +218,8 @@ test('a page of the journal that is lost is reported with the file, and nothing 
       writeFileSync(journalPath(path), Buffer.from(files.journal).fill(0, page * PAGE, (page + 1) * PAGE)),
     );
     const logged: string[] = [];
-    const rebuild = () =>
-      rebuildIndex({
-        directory: directory.path,
-        chainId: null,
-        machine: silentMachine,
-        log: ({ event }) => logged.push(event),
-        force: false,
-      });
     try {
-      rebuild();
+      rebuildIndex({ directory: directory.path, log: ({ event }) => logged.push(event) });
     } catch (error) {
       expect(error).toBeInstanceOf(OperatorError);
       expect((error as OperatorError).message).toContain(journalPath(directory.path));

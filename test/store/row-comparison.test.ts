@@ -1,11 +1,10 @@
 /** Tests how `check --deep` names rows that differ from the journal: by addresses and assets, not by row numbers. */
 import { Database } from 'bun:sqlite';
 import { afterAll, beforeAll, expect, test } from 'bun:test';
-import { copyFileSync } from 'node:fs';
 import { silentMachine } from '../../src/hooks/machine.ts';
 import { checkDirectory } from '../../src/store/check/check.ts';
-import { indexPath, journalPath } from '../../src/store/files/database.ts';
-import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
+import { indexPath } from '../../src/store/files/database.ts';
+import { copyOf, type DataDirectory } from '../support/data/data-directory.ts';
 import { ingestOf, simulatedEvents } from '../support/data/ingest.ts';
 
 let whole: DataDirectory;
@@ -24,9 +23,7 @@ interface Holder {
 
 /** The problems of a table after a change of a copy. */
 function problemsAfter(table: string, damage: (db: Database) => void): string[] {
-  using copy = dataDirectory();
-  copyFileSync(indexPath(whole.path), indexPath(copy.path));
-  copyFileSync(journalPath(whole.path), journalPath(copy.path));
+  using copy = copyOf(whole);
   {
     using db = new Database(indexPath(copy.path));
     damage(db);

@@ -26,15 +26,17 @@ function take(ingest: Ingest, from = 0, to = events.length): void {
   ingest.commit();
 }
 
+/** Loads some events, and leaves the load unfinished. */
+function loadPart(directory: string, from: number, to: number): void {
+  using load = bulk(directory);
+  take(load.ingest, from, to);
+}
+
 /** Returns the names of a file's secondary indexes, in the order of their creation. */
 function presentIn(directory: string): string[] {
   using db = new Database(indexPath(directory), { readonly: true });
-  const names = new Set(
-    db
-      .query<{ name: string }, []>("SELECT name FROM sqlite_schema WHERE type = 'index'")
-      .all()
-      .map(({ name }) => name),
-  );
+  const rows = db.query<{ name: string }, []>("SELECT name FROM sqlite_schema WHERE type = 'index'").all();
+  const names = new Set(rows.map(({ name }) => name));
   return secondaryIndexes.filter((name) => names.has(name));
 }
 
@@ -76,10 +78,8 @@ function plansOf(directory: string, statements: ReadonlySet<string>): [sql: stri
 function missingFromTheList(plans: readonly [sql: string, plan: string[]][]): string[] {
   const read = new Set(plans.flatMap(([, plan]) => plan.flatMap((step) => /\bINDEX (\w+)/.exec(step)?.[1] ?? [])));
   const secondary = new Set<string>(secondaryIndexes);
-  const declared = [...schema.matchAll(/^CREATE INDEX (\w+) ON (\w+)/gm)].map(([, name = '', table = '']) => ({
-    name,
-    table,
-  }));
+  const statements = schema.matchAll(/^CREATE INDEX (\w+) ON (\w+)/gm);
+  const declared = [...statements].map(([, name = '', table = '']) => ({ name, table }));
   const large = new Set([
     ...Object.keys(growingTables),
     ...declared.filter(({ name }) => secondary.has(name)).map(({ table }) => table),
@@ -105,10 +105,7 @@ test('a bulk load reads no secondary index, whether they exist or not, and reads
 
 test('an interrupted load continues where it was, and the next start finishes it', () => {
   using directory = dataDirectory();
-  {
-    using load = bulk(directory.path);
-    take(load.ingest, 0, 10);
-  }
+  loadPart(directory.path, 0, 10);
   {
     using load = bulk(directory.path);
     take(load.ingest, 10);
@@ -130,10 +127,7 @@ test('an interrupted load continues where it was, and the next start finishes it
 
 test('an error that keeps a server from its start is reported before an interrupted load is finished', () => {
   using directory = dataDirectory();
-  {
-    using load = bulk(directory.path);
-    take(load.ingest, 0, 10);
-  }
+  loadPart(directory.path, 0, 10);
   for (const suffix of ['', '-wal', '-shm']) rmSync(`${journalPath(directory.path)}${suffix}`, { force: true });
   expect(() => openAt(directory.path)).toThrow(OperatorError);
   expect(presentIn(directory.path)).toEqual([]);

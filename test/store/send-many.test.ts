@@ -1,12 +1,23 @@
 /** Prints of the send-many contract are memos of the transfers before them. */
 import { expect, test } from 'bun:test';
+import { clarity } from '../../src/codec/clarity-encode.ts';
 import { silentMachine } from '../../src/hooks/machine.ts';
 import { openApi } from '../support/api/api.ts';
 import { ingestOf, openAt } from '../support/data/ingest.ts';
 import { rebuildIndex } from '../support/data/rebuild.ts';
 import { everything } from '../support/data/tables.ts';
-import { alice, block, bob, carol, deployment, type MadeBlock, receipt } from '../support/events/handmade.ts';
-import { checkAndRecount } from '../support/recounts/recounts.ts';
+import {
+  alice,
+  block,
+  bob,
+  carol,
+  deployment,
+  type MadeBlock,
+  nodeEvent,
+  printEvent,
+  receipt,
+} from '../support/events/handmade.ts';
+import { problemsIn } from '../support/recounts/recounts.ts';
 
 const SEND_MANY = 'ST3F1X4QGV2SM8XD96X45M6RTQXKA1PZJZZCQAB4B.send-many-memo';
 const OTHER = `${alice.address}.send-many-memo`;
@@ -14,22 +25,11 @@ const OTHER = `${alice.address}.send-many-memo`;
 /** Returns a block in which bob gets two transfers, each followed by a print of one of the contracts. */
 function mineSendMany(parent: MadeBlock | null, label: string, nonce: number): MadeBlock {
   const paid = deployment(alice, nonce, 300, `pay-${label}`);
-  const event = (event_index: number, type: string, fields: object) => ({
-    txid: paid.id,
-    event_index,
-    committed: true,
-    type,
-    [type]: fields,
-  });
-  const transfer = (event_index: number, amount: string) =>
-    event(event_index, 'stx_transfer_event', { sender: carol.address, recipient: bob.address, amount });
-  /** @param raw_value a buffer of one byte as a Clarity value */
-  const print = (event_index: number, contract_identifier: string, raw_value: string) =>
-    event(event_index, 'contract_event', { contract_identifier, topic: 'print', raw_value });
-  const events = [
-    ...[transfer(0, '1'), print(1, OTHER, '0x0200000001aa')],
-    ...[transfer(2, '2'), print(3, SEND_MANY, '0x0200000001bb')],
-  ];
+  const transfer = (index: number, amount: string) =>
+    nodeEvent(paid.id, index, 'stx_transfer_event', { sender: carol.address, recipient: bob.address, amount });
+  const print = (index: number, contract: string, byte: number) =>
+    printEvent(paid.id, index, contract, clarity.buffer(Uint8Array.of(byte)));
+  const events = [transfer(0, '1'), print(1, OTHER, 0xaa), transfer(2, '2'), print(3, SEND_MANY, 0xbb)];
   return block(parent, label, [receipt(paid, 0)], { events });
 }
 
@@ -58,8 +58,8 @@ test('prints of the send-many contract are memos, through forks, restarts and re
     for (const event of events.slice(3)) open.ingest.receive(event);
   }
   expect(await answers(directory.path)).toEqual({ total: 3, bulk: ['2 0x0200000001bb'], memos: ['2 0xbb', '1 none'] });
-  expect(checkAndRecount(directory.path, { deep: silentMachine }).flatMap(({ problems }) => problems)).toEqual([]);
+  expect(problemsIn(directory.path, { deep: silentMachine })).toEqual([]);
   const before = everything(directory.path);
-  rebuildIndex({ directory: directory.path, chainId: null, machine: silentMachine, log: () => {}, force: false });
+  rebuildIndex({ directory: directory.path });
   expect(everything(directory.path)).toEqual(before);
 });

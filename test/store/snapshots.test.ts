@@ -211,23 +211,15 @@ describe('a reader without an index', () => {
     }
   });
 
-  test('fails if the file is not a database', async () => {
-    using directory = dataDirectory();
-    await Bun.write(indexPath(directory.path), 'x'.repeat(5000));
-    using snapshots = watchedSnapshots(directory.path);
-    const reason = `${indexPath(directory.path)} is not a database.`;
-    expect(await whyNot(snapshots)).toBe(reason);
-    expect(snapshots.logged).toMatchObject([
-      { event: 'service_failing', service: 'index', reason, remedy: expect.stringMatching(/./) },
-    ]);
-  });
-
-  test('fails if the directory is a file', async () => {
-    using directory = dataDirectory();
-    const file = join(directory.path, 'file');
-    await Bun.write(file, '');
-    using snapshots = watchedSnapshots(file);
-    const reason = `${indexPath(file)} can't be used: a part of the path is a file, not a directory.`;
+  test.each([
+    ['the file is not a database', 'data', indexPath('data'), 'is not a database.'],
+    ['the directory is a file', 'file', 'file', "can't be used: a part of the path is a file, not a directory."],
+  ])('fails if %s', async (_, data, file, problem) => {
+    using around = dataDirectory();
+    await Bun.write(join(around.path, file), 'x'.repeat(5000));
+    const directory = join(around.path, data);
+    using snapshots = watchedSnapshots(directory);
+    const reason = `${indexPath(directory)} ${problem}`;
     expect(await whyNot(snapshots)).toBe(reason);
     expect(snapshots.logged).toMatchObject([
       { event: 'service_failing', service: 'index', reason, remedy: expect.stringMatching(/./) },

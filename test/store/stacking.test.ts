@@ -1,27 +1,14 @@
 /** Stacking by pox-2 to pox-4 and rewards of Bitcoin blocks, through the index. */
-import { afterEach, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { clarity } from '../../src/codec/clarity-encode.ts';
-import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
 import type { Reader } from '../../src/store/read/index-reader.ts';
-import { type OpenIngest, openNew } from '../support/data/ingest.ts';
-import { snapshotsOf } from '../support/data/snapshots-by.ts';
-import { alice, bob, carol, hashOf } from '../support/events/handmade.ts';
+import { alice, blocksOn, bob, carol, hashOf } from '../support/events/handmade.ts';
 import { burnBlock, keyOf, p, poxBlock, rewardSet, stacked, u } from '../support/events/pox.ts';
+import { indexOfEachTest } from './read-after.ts';
 
 const [A, B, POOL] = [alice.address, bob.address, carol.address];
 
-let open: OpenIngest | undefined;
-afterEach(() => {
-  open?.[Symbol.dispose]();
-  open = undefined;
-});
-
-async function readAfter<T>(events: readonly ReceivedEvent[], read: (reader: Reader) => T | Promise<T>): Promise<T> {
-  open ??= openNew();
-  for (const event of events) open.ingest.receive(event);
-  using snapshots = snapshotsOf(open.directory);
-  return await snapshots.readLong(async (reader) => read(reader));
-}
+const { opened, readAfter } = indexOfEachTest();
 
 const term = (first: number, end: number) => ({ 'start-cycle-id': u(first), 'end-cycle-id': clarity.some(u(end)) });
 const lock = (amount: number) => ({
@@ -87,14 +74,11 @@ describe('the stackers of a cycle', () => {
   const stackers = (cycle: number, byte: number) => async (read: Reader) =>
     read.rewardCycles
       .stackers(cycle, keyOf(byte), 20, 0)
-      .items.map(({ stacker, pooled: isPooled, print }) => [
-        stacker,
-        isPooled ? 'pooled' : 'solo',
-        Number(print.state.locked),
-      ]);
+      .items.map(({ stacker, pooled, print }) => [stacker, pooled ? 'pooled' : 'solo', Number(print.state.locked)]);
+
+  const solo = stacked('pox-4', 'stack-stx', A, { ...lock(50), ...key(2), ...term(6, 7) });
 
   test("include the signer's pools and solo stackers, by locked amount", async () => {
-    const solo = stacked('pox-4', 'stack-stx', A, { ...lock(50), ...key(2), ...term(6, 7) });
     const block = poxBlock(null, 'stacked', [[pooled(A, 10), pooled(B, 70)], [solo], [commit(2, 6)]]);
     expect(await readAfter([block.event], stackers(6, 2))).toEqual([
       [B, 'pooled', 70],
@@ -108,13 +92,11 @@ describe('the stackers of a cycle', () => {
   test('follow the last print of each, and forks', async () => {
     const block = poxBlock(null, 'committed', [[pooled(B, 70)], [commit(2, 6)]]);
     const increase = { 'increase-by': u(5), 'total-locked': u(75), delegator: p(POOL), ...term(6, 8) };
-    const increased = poxBlock(block, 'more', [
-      [stacked('pox-4', 'delegate-stack-increase', B, increase, [1_000, 70, 140])],
-    ]);
+    const print = stacked('pox-4', 'delegate-stack-increase', B, increase, [1_000, 70, 140]);
+    const increased = poxBlock(block, 'more', [[print]]);
     expect(await readAfter([block.event, increased.event], stackers(6, 2))).toEqual([[B, 'pooled', 75]]);
-    const rival = poxBlock(block, 'rival', []);
-    const end = poxBlock(rival, 'rival end', []);
-    expect(await readAfter([rival.event, end.event], stackers(6, 2))).toEqual([[B, 'pooled', 70]]);
+    const rivals = blocksOn(block, 'rival', 'rival end').map(({ event }) => event);
+    expect(await readAfter(rivals, stackers(6, 2))).toEqual([[B, 'pooled', 70]]);
   });
 
   test('follow the commitment of the branch that wins', async () => {
@@ -128,7 +110,6 @@ describe('the stackers of a cycle', () => {
   });
 
   test('a fork that takes away the only solo stacker of a signer leaves its pooled stackers counted', async () => {
-    const solo = stacked('pox-4', 'stack-stx', A, { ...lock(50), ...key(2), ...term(6, 7) });
     const set = rewardSet(6, [[keyOf(2), 1, 70n]]);
     const counts = async (read: Reader) =>
       read.rewardCycles
@@ -137,17 +118,14 @@ describe('the stackers of a cycle', () => {
     const base = poxBlock(null, 'pooled', [[pooled(B, 70)], [commit(2, 6)]], set);
     const orphan = poxBlock(base, 'lost', [[solo]]);
     expect(await readAfter([base.event, orphan.event], counts)).toEqual([[1, 1]]);
-    const rival = poxBlock(base, 'rival', []);
-    expect(await readAfter([rival.event, poxBlock(rival, 'end', []).event], counts)).toEqual([[0, 1]]);
+    const rivals = blocksOn(base, 'rival', 'end').map(({ event }) => event);
+    expect(await readAfter(rivals, counts)).toEqual([[0, 1]]);
   });
 
   test('an increase of a solo stacker names a new signer and amount', async () => {
-    const solo = stacked('pox-4', 'stack-stx', A, { ...lock(50), ...key(2), ...term(6, 7) });
     const increase = { 'increase-by': u(5), 'total-locked': u(55), ...key(3), ...term(6, 7) };
-    const block = poxBlock(null, 'increased', [
-      [solo],
-      [stacked('pox-4', 'stack-increase', A, increase, [950, 50, 140])],
-    ]);
+    const increased = stacked('pox-4', 'stack-increase', A, increase, [950, 50, 140]);
+    const block = poxBlock(null, 'increased', [[solo], [increased]]);
     expect(await readAfter([block.event], stackers(6, 3))).toEqual([[A, 'solo', 55]]);
   });
 });
@@ -271,7 +249,7 @@ describe('a Bitcoin payout', () => {
   });
 
   test('ends on mainnet with the cycle of 2,100 blocks in which the locks of pox-4 end', async () => {
-    open = openNew({ chainId: 1 });
+    opened({ chainId: 1 });
     const around = [960_049, 960_050, 960_229, 960_230, 962_149, 962_150].map((height) => [height, [X, Y]] as const);
     const paid = await paidAround(960_230, around as unknown as [number, string[]][], { burn_block_height: 960_000 });
     expect(paid).toEqual([960_049, 960_050, 960_229, 960_230, 962_149]);

@@ -1,6 +1,6 @@
 /** Amounts that principals stacked and staked in each reward cycle, and their earnings. */
 import { Database } from 'bun:sqlite';
-import { afterEach, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { poxAddressText } from '../../src/codec/bitcoin-address.ts';
 import { clarity } from '../../src/codec/clarity-encode.ts';
@@ -11,11 +11,12 @@ import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
 import type { Cursor } from '../../src/store/model/page.ts';
 import type { StackedCycle, StakerShare } from '../../src/store/model/staking.ts';
 import type { Reader } from '../../src/store/read/index-reader.ts';
-import { ingestOf, type OpenIngest, openNew, simulatedEvents } from '../support/data/ingest.ts';
+import { ingestOf, simulatedEvents } from '../support/data/ingest.ts';
 import { snapshotsOf } from '../support/data/snapshots-by.ts';
 import { alice, block, bob, call, carol, receipt } from '../support/events/handmade.ts';
 import { BOOT, bonds, burnBlock, keyOf, locked, p, poxBlock, stacked, u } from '../support/events/pox.ts';
 import { assertProperty, Seen } from '../support/property.ts';
+import { indexOfEachTest } from './read-after.ts';
 
 const [A, B, POOL] = [alice.address, bob.address, carol.address];
 const manager = `${carol.address}.manager`;
@@ -31,19 +32,7 @@ const tuple = clarity.tuple({
   hashbytes: clarity.buffer(Uint8Array.fromHex(HASH)),
 });
 
-let open: OpenIngest | undefined;
-afterEach(() => {
-  open?.[Symbol.dispose]();
-  open = undefined;
-});
-
-/** Receives the events, and reads the result. */
-async function readAfter<T>(events: readonly ReceivedEvent[], read: (reader: Reader) => Promise<T>): Promise<T> {
-  open ??= openNew();
-  for (const event of events) open.ingest.receive(event);
-  using snapshots = snapshotsOf(open.directory);
-  return await snapshots.readLong(async (reader) => read(reader));
-}
+const { readAfter } = indexOfEachTest();
 
 /** The whole list, walked by pages. */
 async function listOf(read: Reader, principal: string, limit = 50): Promise<StackedCycle[]> {
@@ -59,28 +48,35 @@ async function listOf(read: Reader, principal: string, limit = 50): Promise<Stac
   }
 }
 
-const summaryOf = async (read: Reader, principal: string) =>
-  (await listOf(read, principal)).map(({ cycle, poxVersion, kind, stx, earned }) => [
+const summaryOf = async (read: Reader, principal: string) => {
+  const numberOf = (amount: bigint | null) => (amount === null ? null : Number(amount));
+  const list = await listOf(read, principal);
+  return list.map(({ cycle, poxVersion, kind, stx, earned }) => [
     cycle,
     poxVersion,
     kind,
     Number(stx),
-    earned === null ? null : Number(earned),
+    numberOf(earned),
   ]);
+};
 
-const stackStx = (amount: number, cyclesOf: readonly [first: number, end: number], fields: object = {}) => ({
+type CycleRange = readonly [first: number, end: number];
+const stackStx = (amount: number, [first, end]: CycleRange, fields: object = {}) => ({
   'lock-amount': u(amount),
-  'lock-period': u(cyclesOf[1] - cyclesOf[0]),
+  'lock-period': u(end - first),
   'start-burn-height': u(100),
-  'unlock-burn-height': u(cyclesOf[1] * 20),
+  'unlock-burn-height': u(end * 20),
   'pox-addr': tuple,
   ...fields,
 });
-const cycleFields = ([first, end]: readonly [number, number]) => ({
+const cycleFields = ([first, end]: CycleRange) => ({
   'start-cycle-id': u(first),
   'end-cycle-id': clarity.some(u(end)),
   'signer-key': clarity.buffer(keyOf(2)),
 });
+/** A's print of `stack-stx` in pox-4. */
+const stackedByA = (cyclesOf: CycleRange) =>
+  stacked('pox-4', 'stack-stx', A, { ...stackStx(700, cyclesOf), ...cycleFields(cyclesOf) });
 
 /** The bond shows where cycles start: cycle 8 at Bitcoin height 160, with 20 blocks each. */
 const setup = poxBlock(null, 'setup', [[bonds.setup(0)]], { burn_block_height: 101 });
@@ -99,8 +95,7 @@ describe('STX stacked in pox-4', () => {
   ];
 
   test("earned the payouts of the cycle's Bitcoin blocks to its address, up to the present cycle", async () => {
-    const stack = stacked('pox-4', 'stack-stx', A, { ...stackStx(700, [6, 9]), ...cycleFields([6, 9]) });
-    const staked = mine('stacked', 105, [[stack]]);
+    const staked = mine('stacked', 105, [[stackedByA([6, 9])]]);
     const later = mine('later', 145, [], staked);
     const list = await readAfter([setup.event, staked.event, ...payments, later.event], (read) => listOf(read, A));
     expect(list).toMatchObject([
@@ -118,10 +113,8 @@ describe('STX stacked in pox-4', () => {
 
   test('through a pool names it, and the payments to its address', async () => {
     const cycle = [6, 7] as const;
-    const print = stacked('pox-4', 'delegate-stack-stx', B, {
-      ...stackStx(50, cycle, { delegator: p(POOL) }),
-      ...cycleFields(cycle),
-    });
+    const fields = { ...stackStx(50, cycle, { delegator: p(POOL) }), ...cycleFields(cycle) };
+    const print = stacked('pox-4', 'delegate-stack-stx', B, fields);
     const staked = mine('pooled', 125, [[print]]);
     const list = await readAfter([setup.event, staked.event, ...payments], (read) => listOf(read, B));
     expect(list).toMatchObject([{ cycle: 6, kind: 'pooled', stx: 50n, earned: 30n, pool: POOL, sats: 0n }]);
@@ -129,8 +122,7 @@ describe('STX stacked in pox-4', () => {
   });
 
   test('is the newest print of each cycle, and goes back with an orphaned one', async () => {
-    const stack = stacked('pox-4', 'stack-stx', A, { ...stackStx(700, [5, 7]), ...cycleFields([5, 7]) });
-    const staked = mine('stacked once', 101, [[stack]]);
+    const staked = mine('stacked once', 101, [[stackedByA([5, 7])]]);
     const increase = { 'increase-by': u(50), 'total-locked': u(750), 'pox-addr': tuple, ...cycleFields([6, 7]) };
     const increased = mine('more', 125, [[stacked('pox-4', 'stack-increase', A, increase, [1_000, 700, 140])]], staked);
     const amounts = async (read: Reader) => (await summaryOf(read, A)).map(([cycle, , , stx]) => [cycle, stx]);
@@ -146,8 +138,7 @@ describe('STX stacked in pox-4', () => {
   });
 
   test('ends with the cycle in which the locks of pox-4 ended', async () => {
-    const stack = stacked('pox-4', 'stack-stx', A, { ...stackStx(700, [5, 9]), ...cycleFields([5, 9]) });
-    const staked = mine('stacked for long', 101, [[stack]]);
+    const staked = mine('stacked for long', 101, [[stackedByA([5, 9])]]);
     const end = poxBlock(staked, 'unlocked', [], { burn_block_height: 170, pox_v4_unlock_height: 130 });
     const list = await readAfter([setup.event, staked.event, end.event], (read) => summaryOf(read, A));
     expect(list.map(([cycle]) => cycle)).toEqual([6, 5]);
@@ -155,7 +146,7 @@ describe('STX stacked in pox-4', () => {
 
   test('has unknown rewards if the length of cycles is unknown', async () => {
     const first = poxBlock(null, 'no bond', [
-      [stacked('pox-4', 'stack-stx', A, { ...stackStx(700, [6, 7]), ...cycleFields([6, 7]) })],
+      [stackedByA([6, 7])],
       [stacked('pox-3', 'stack-stx', A, stackStx(700, [6, 7]))],
     ]);
     const chosen = poxBlock(first, 'chosen', [], { cycle_number: 6, reward_set: { signers: [] } });
@@ -169,35 +160,14 @@ describe('STX stacked before pox-4', () => {
   const later = (parent: typeof setup) => mine('much later', 195, [], parent);
 
   test('in pox-2 and pox-3 has its cycles from the height of the unlock', async () => {
+    const extend = { 'extend-count': u(2), 'unlock-burn-height': u(180), 'pox-addr': tuple };
+    const increase = { 'increase-by': u(5), 'total-locked': u(75), 'pox-addr': tuple };
     const staked = mine('both', 105, [
       [stacked('pox-2', 'stack-stx', A, stackStx(700, [6, 7]))],
       [stacked('pox-3', 'stack-stx', B, stackStx(70, [6, 7]))],
-      [
-        stacked(
-          'pox-3',
-          'stack-extend',
-          B,
-          { 'extend-count': u(2), 'unlock-burn-height': u(180), 'pox-addr': tuple },
-          [0, 70, 140],
-        ),
-      ],
+      [stacked('pox-3', 'stack-extend', B, extend, [0, 70, 140])],
     ]);
-    const increased = mine(
-      'increased',
-      125,
-      [
-        [
-          stacked(
-            'pox-3',
-            'stack-increase',
-            B,
-            { 'increase-by': u(5), 'total-locked': u(75), 'pox-addr': tuple },
-            [9, 70, 180],
-          ),
-        ],
-      ],
-      staked,
-    );
+    const increased = mine('increased', 125, [[stacked('pox-3', 'stack-increase', B, increase, [9, 70, 180])]], staked);
     const events = [setup.event, staked.event, increased.event, ...payments, later(increased).event];
     expect(await readAfter(events, (read) => summaryOf(read, A))).toEqual([[6, 2, 'solo', 700, 10]]);
     expect(await readAfter([], (read) => summaryOf(read, B))).toEqual([
@@ -211,9 +181,8 @@ describe('STX stacked before pox-4', () => {
     const staked = mine('stacked low', 105, [[stacked('pox-3', 'stack-stx', A, stackStx(7, [6, 9]))]]);
     const slot = { 'first-cycle-locked': u(7), 'first-unlocked-cycle': u(7) };
     const ended = mine('missed', 125, [[stacked('pox-3', 'handle-unlock', A, slot, [0, 7, 140])]], staked);
-    const list = await readAfter([setup.event, staked.event, ended.event, later(ended).event], (read) =>
-      summaryOf(read, A),
-    );
+    const events = [setup.event, staked.event, ended.event, later(ended).event];
+    const list = await readAfter(events, (read) => summaryOf(read, A));
     expect(list.map(([cycle]) => cycle)).toEqual([6]);
   });
 
@@ -230,12 +199,8 @@ describe('STX stacked before pox-4', () => {
     }));
     const receipts = calls.map((transaction, index) => receipt(transaction, index, {}));
     const staked = block(setup, 'pox', receipts, { events, burn_block_height: 105 });
-    const posted = [
-      setup.event,
-      staked.event,
-      ...payments,
-      mine('end of pox', 145, [], { ...staked, transactions: [] }).event,
-    ];
+    const end = mine('end of pox', 145, [], { ...staked, transactions: [] });
+    const posted = [setup.event, staked.event, ...payments, end.event];
     expect(await readAfter(posted, (read) => listOf(read, A))).toMatchObject([
       { cycle: 6, poxVersion: 1, kind: 'solo', stx: 700n, earned: 10n, bitcoinAddress: BITCOIN },
     ]);
@@ -247,22 +212,13 @@ describe('STX stacked before pox-4', () => {
 
 describe('STX staked in pox-5', () => {
   test('has a row for each bond and for the stake, with the accrued amount of the cycle', async () => {
-    const staker = poxBlock(
-      setup,
-      'staked',
-      [
-        [bonds.allow(0, A), bonds.register(0, A, manager, 1_000)],
-        [bonds.stake(B, manager, 60_000_000_000n, [8, 10], 200)],
-        [bonds.updateStake(B, manager, 70_000_000_000n, 1, 10, 200)],
-      ],
-      { burn_block_height: 155 },
-    );
-    const shared = mine(
-      'shared',
-      185,
-      [[bonds.distribute(0, TWO), bonds.calculate(8, TWO / 10n ** 9n, 60_000_000_000n)], [bonds.distribute(0, TWO)]],
-      staker,
-    );
+    const staker = mine('staked', 155, [
+      [bonds.allow(0, A), bonds.register(0, A, manager, 1_000)],
+      [bonds.stake(B, manager, 60_000_000_000n, [8, 10], 200)],
+      [bonds.updateStake(B, manager, 70_000_000_000n, 1, 10, 200)],
+    ]);
+    const calculation = bonds.calculate(8, TWO / 10n ** 9n, 60_000_000_000n);
+    const shared = mine('shared', 185, [[bonds.distribute(0, TWO), calculation], [bonds.distribute(0, TWO)]], staker);
     const events = [setup.event, staker.event, shared.event, mine('ninth', 205, [], shared).event];
     expect(await readAfter(events, (read) => listOf(read, A))).toMatchObject([
       { cycle: 10, kind: 'bond', bond: 0, stx: 10_000_000n, sats: 1_000n, earned: 0n },
@@ -280,15 +236,11 @@ describe('STX staked in pox-5', () => {
 /** Returns the events of a simulated chain whose Bitcoin blocks pay the stackers' addresses. */
 function payingEvents(seed: number, pox5Height: number | undefined): ReceivedEvent[] {
   const events = simulatedEvents({ seed, blocks: 140, accounts: 8, staking: 30, transactionsPerBlock: 8, pox5Height });
-  const named = [
-    ...new Set(
-      events.flatMap(({ text }) =>
-        [
-          ...text.matchAll(/0c00000002096861736862797465730200000014([0-9a-f]{40})0776657273696f6e020000000100/g),
-        ].flatMap(([, hash]) => poxAddressText({ version: 0, hashBytes: Uint8Array.fromHex(hash!) }, 'testnet') ?? []),
-      ),
-    ),
-  ];
+  const printedHash = /0c00000002096861736862797465730200000014([0-9a-f]{40})0776657273696f6e020000000100/g;
+  const hashes = new Set(events.flatMap(({ text }) => [...text.matchAll(printedHash)].map(([, hash]) => hash!)));
+  const named = [...hashes].flatMap(
+    (hash) => poxAddressText({ version: 0, hashBytes: Uint8Array.fromHex(hash) }, 'testnet') ?? [],
+  );
   const prng = new Prng(`paying ${seed}`);
   return events.map((event) => {
     if (event.path !== '/new_burn_block' || named.length === 0) return event;
@@ -302,16 +254,11 @@ function payingEvents(seed: number, pox5Height: number | undefined): ReceivedEve
 async function recount(db: Database, read: Reader, staker: string): Promise<StackedCycle[]> {
   const query = <Row>(sql: string) => db.query<Row, { $staker: string }>(sql).all({ $staker: staker });
   const stakerId = '(SELECT id FROM principals WHERE address = $staker)';
-  const {
-    height,
-    bonds: isKnown,
-    chosen,
-  } = db
-    .query<{ height: number; bonds: number; chosen: number }, []>(
-      `SELECT burn_block_height AS height, (SELECT count(*) FROM bonds) AS bonds,
-              (SELECT max(cycle) FROM reward_cycles) AS chosen FROM progress`,
-    )
-    .get()!;
+  const progress = db.query<{ height: number; isKnown: number; chosen: number }, []>(
+    `SELECT burn_block_height AS height, (SELECT count(*) FROM bonds) AS isKnown,
+            (SELECT max(cycle) FROM reward_cycles) AS chosen FROM progress`,
+  );
+  const { height, isKnown, chosen } = progress.get()!;
   const unlocks = db.query<{ height: number }, []>(
     'SELECT pox_4_unlock_height AS height FROM blocks WHERE pox_4_unlock_height > 0 ORDER BY height DESC LIMIT 1',
   );

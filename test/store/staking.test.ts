@@ -1,17 +1,16 @@
 /** Staking by pox-5 through the index: the sums of its prints, and that forks revert them. */
 import { Database } from 'bun:sqlite';
-import { afterEach, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import { hash160 } from '#hash';
 import { stacksAddress } from '../../src/codec/address.ts';
 import { indexPath } from '../../src/store/files/database.ts';
 import type { Cursor, Page } from '../../src/store/model/page.ts';
 import { models } from '../../src/store/queries/row-texts.ts';
 import type { Reader } from '../../src/store/read/index-reader.ts';
-import { type OpenIngest, openNew } from '../support/data/ingest.ts';
-import { snapshotsOf } from '../support/data/snapshots-by.ts';
-import { alice, bob, carol, type MadeBlock } from '../support/events/handmade.ts';
+import { alice, blocksOn, bob, carol, type MadeBlock } from '../support/events/handmade.ts';
 import { bonds, keyOf, locked, poxBlock, printed, rewardSet } from '../support/events/pox.ts';
-import { checkAndRecount } from '../support/recounts/recounts.ts';
+import { problemsIn } from '../support/recounts/recounts.ts';
+import { indexOfEachTest } from './read-after.ts';
 
 const [A, B, C] = [alice.address, bob.address, carol.address];
 const manager = `${carol.address}.manager`;
@@ -19,29 +18,25 @@ const other = `${carol.address}.other`;
 /** Two sats per staked unit, times 10^18. */
 const TWO = 2n * 10n ** 18n;
 
-let open: OpenIngest | undefined;
-afterEach(() => {
-  open?.[Symbol.dispose]();
-  open = undefined;
-});
+const { opened, readAfter: readEvents } = indexOfEachTest();
 
 /** Receives the blocks, and reads the result. The index must be consistent. */
 async function readAfter<T>(blocks: readonly MadeBlock[], read: (reader: Reader) => T | Promise<T>): Promise<T> {
-  open ??= openNew();
-  for (const { event } of blocks) open.ingest.receive(event);
-  const problems = checkAndRecount(open.directory).flatMap(({ name, problems }) =>
-    problems.map((problem) => `${name}: ${problem}`),
+  return readEvents(
+    blocks.map(({ event }) => event),
+    (reader) => {
+      // Hand-made transactions spend balances that don't exist.
+      expect(problemsIn(opened().directory).filter((problem) => !/balance|STX|fees/.test(problem))).toEqual([]);
+      return read(reader);
+    },
   );
-  // Hand-made transactions spend balances that don't exist.
-  expect(problems.filter((problem) => !/balance|STX|fees/.test(problem))).toEqual([]);
-  using snapshots = snapshotsOf(open.directory);
-  return await snapshots.readLong(async (reader) => read(reader));
 }
 
-const rewardsOf = async (reader: Reader, staker: string) => {
+const rewardsOf = (reader: Reader, staker: string) => {
   const { stx, bonds: bondTotals } = reader.staking.summary(staker);
   return { stx: stx.rewards, bonds: bondTotals.rewards };
 };
+const rewardsOfBoth = (reader: Reader) => [rewardsOf(reader, A), rewardsOf(reader, B)] as const;
 
 const setup = poxBlock(null, 'setup', [
   [bonds.setup(0), bonds.allow(0, A, 1_000), bonds.allow(0, B, 4_000)],
@@ -100,9 +95,8 @@ describe('a bond', () => {
 
   test('an update, an exit and a withdrawal in an orphaned block are reverted', async () => {
     const changes = poxBlock(setup, 'changed', [[bonds.update(0, A, other, 3_000, 9), bonds.exit(0, B)]]);
-    const rival = poxBlock(setup, 'rival', [], {});
-    const end = poxBlock(rival, 'end', []);
-    const [registration, positions] = await readAfter([setup, changes, rival, end], async (read) => [
+    const rivals = blocksOn(setup, 'rival', 'end');
+    const [registration, positions] = await readAfter([setup, changes, ...rivals], async (read) => [
       read.staking.registration(0, A),
       read.staking.positions(B, 20, null).items,
     ]);
@@ -113,21 +107,16 @@ describe('a bond', () => {
   test('an orphaned bond and its positions are gone, and return when its fork wins', async () => {
     const first = poxBlock(null, 'first', []);
     const bond = poxBlock(first, 'bond', [[bonds.setup(0), bonds.allow(0, A)], [bonds.register(0, A, manager, 9)]]);
-    const rivals = [poxBlock(first, 'rival 2', [])];
-    rivals.push(poxBlock(rivals[0]!, 'rival 3', []));
+    const rivals = blocksOn(first, 'rival 2', 'rival 3');
     const read = async (reader: Reader) => ({
       bond: reader.staking.bond(0)?.registered,
       registrations: reader.staking.registrations(0, 20, null).total,
       positions: reader.staking.summary(A).bonds.count,
     });
-    expect(await readAfter([first, bond, ...rivals], read)).toEqual({
-      bond: undefined,
-      registrations: 0,
-      positions: 0,
-    });
-    const third = poxBlock(bond, 'third', []);
-    const fourth = poxBlock(third, 'fourth', []);
-    expect(await readAfter([third, fourth], read)).toEqual({ bond: 1, registrations: 1, positions: 1 });
+    const gone = { bond: undefined, registrations: 0, positions: 0 };
+    expect(await readAfter([first, bond, ...rivals], read)).toEqual(gone);
+    const restored = { bond: 1, registrations: 1, positions: 1 };
+    expect(await readAfter(blocksOn(bond, 'third', 'fourth'), read)).toEqual(restored);
   });
 });
 
@@ -169,23 +158,17 @@ describe('a reward cycle', () => {
       rewards: { bonds: 501n, stakes: 31n, reserve: 8n, claimed: 11n },
     });
     expect(await read([nine], 'previous')).toEqual({ ...now!, status: 'finished' });
-    expect(await read([], 9)).toMatchObject({
-      stx: { stakes: 3n * STX },
-      stakers: { stakes: 2 },
-      rewards: { bonds: 0n, claimed: 0n },
-    });
-    for (const cycle of [10, Number.MAX_SAFE_INTEGER]) {
-      expect(await read([], cycle)).toBeUndefined();
-    }
+    const next = { stx: { stakes: 3n * STX }, stakers: { stakes: 2 }, rewards: { bonds: 0n, claimed: 0n } };
+    expect(await read([], 9)).toMatchObject(next);
+    for (const cycle of [10, Number.MAX_SAFE_INTEGER]) expect(await read([], cycle)).toBeUndefined();
   });
 
   test('loses the rewards of an orphaned calculation', async () => {
-    const calculated = poxBlock(staked, 'calculated', [[bonds.calculate(8, 1n, STX, [500, 30, 7])]], {
-      burn_block_height: 165,
-    });
-    const rivals = [poxBlock(staked, 'rival', [], { burn_block_height: 165 })];
-    rivals.push(poxBlock(rivals[0]!, 'rival 2', [], { burn_block_height: 165 }));
-    expect((await read([setup, staked, calculated, ...rivals], 8))?.rewards.bonds).toBe(0n);
+    const at = { burn_block_height: 165 };
+    const calculated = poxBlock(staked, 'calculated', [[bonds.calculate(8, 1n, STX, [500, 30, 7])]], at);
+    const rival = poxBlock(staked, 'rival', [], at);
+    const chain = [setup, staked, calculated, rival, poxBlock(rival, 'rival 2', [], at)];
+    expect((await read(chain, 8))?.rewards.bonds).toBe(0n);
   });
 
   test('is unknown until a bond shows the heights of cycles', async () => {
@@ -198,11 +181,10 @@ describe('rewards of a bond', () => {
 
   test("are shared by each staker's part, and claims are counted", async () => {
     const claimed = poxBlock(shared, 'claimed', [[bonds.claim(A, 0, 1_500, manager, 8)]]);
-    const [ofA, ofB, bond] = await readAfter([setup, shared, claimed], async (read) => [
-      await rewardsOf(read, A),
-      await rewardsOf(read, B),
-      read.staking.bond(0),
-    ]);
+    const [ofA, ofB, bond] = await readAfter(
+      [setup, shared, claimed],
+      (read) => [...rewardsOfBoth(read), read.staking.bond(0)] as const,
+    );
     expect(ofA.bonds).toEqual({ accrued: 2_000n, claimed: 1_500n });
     expect(ofB.bonds).toEqual({ accrued: 8_000n, claimed: 0n });
     expect(bond?.paidOut).toBe('1500');
@@ -210,10 +192,9 @@ describe('rewards of a bond', () => {
 
   test('are listed by signer and cycle with the amounts, the accrued and the claimed sats', async () => {
     const claimed = poxBlock(shared, 'claimed', [[bonds.claim(A, 0, 1_500, manager, 8)]]);
-    const orphan = [poxBlock(claimed, 'claimed more', [[bonds.claim(B, 0, 10, manager, 8)]])];
-    const winning = [poxBlock(claimed, 'nothing', [])];
-    winning.push(poxBlock(winning[0]!, 'more of nothing', []));
-    const list = await readAfter([setup, shared, claimed, ...orphan, ...winning], (read) => ({
+    const orphan = poxBlock(claimed, 'claimed more', [[bonds.claim(B, 0, 10, manager, 8)]]);
+    const winning = blocksOn(claimed, 'nothing', 'more of nothing');
+    const list = await readAfter([setup, shared, claimed, orphan, ...winning], (read) => ({
       first: read.staking.signerCycle(manager, 8, 1, null),
       all: read.staking.signerCycle(manager, 8, 20, null).items,
       others: [read.staking.signerCycle(manager, 9, 20, null), read.staking.signerCycle(A, 8, 20, null)],
@@ -228,24 +209,18 @@ describe('rewards of a bond', () => {
     expect(list.all).toMatchObject(byAddress);
     expect(list.first.items).toEqual(list.all.slice(0, 1));
     expect(list.first.total).toBe(2);
-    expect(list.others.map(({ items, total }) => [items, total])).toEqual([
-      [[], 0],
-      [[], 0],
-    ]);
+    for (const { items, total } of list.others) expect([items, total]).toEqual([[], 0]);
     expect(list.own).toMatchObject({ earned: 2_000n, claimed: 1_500n });
   });
 
   test('are reverted with an orphaned distribution, and a claim only with its own block', async () => {
     const claimed = poxBlock(shared, 'claimed once', [[bonds.claim(A, 0, 1_500, manager, 8)]]);
-    const unclaimed = [poxBlock(shared, 'unclaimed 3', [])];
-    unclaimed.push(poxBlock(unclaimed[0]!, 'unclaimed 4', []));
-    expect((await readAfter([setup, shared, claimed, ...unclaimed], (read) => rewardsOf(read, A))).bonds).toEqual({
-      accrued: 2_000n,
-      claimed: 0n,
-    });
-    const undistributed = [poxBlock(setup, 'undistributed 2', [])];
-    for (const height of [3, 4, 5]) undistributed.push(poxBlock(undistributed.at(-1)!, `undistributed ${height}`, []));
-    expect((await readAfter(undistributed, (read) => rewardsOf(read, A))).bonds).toEqual({ accrued: 0n, claimed: 0n });
+    const bondRewards = async (chain: MadeBlock[]) => (await readAfter(chain, (read) => rewardsOf(read, A))).bonds;
+    const unclaimed = blocksOn(shared, 'unclaimed 3', 'unclaimed 4');
+    const accrued = { accrued: 2_000n, claimed: 0n };
+    expect(await bondRewards([setup, shared, claimed, ...unclaimed])).toEqual(accrued);
+    const undistributed = blocksOn(setup, ...[2, 3, 4, 5].map((height) => `undistributed ${height}`));
+    expect(await bondRewards(undistributed)).toEqual({ accrued: 0n, claimed: 0n });
   });
 
   test('are rounded down once for all calculations of a cycle, and again in the next', async () => {
@@ -270,10 +245,7 @@ describe('rewards of a bond', () => {
   test('are zero for stakes that were announced to leave', async () => {
     const exit = poxBlock(setup, 'exit', [[bonds.exit(0, B)]]);
     const paid = poxBlock(exit, 'paid', [[bonds.distribute(0, TWO)]]);
-    const [ofA, ofB] = await readAfter([setup, exit, paid], async (read) => [
-      await rewardsOf(read, A),
-      await rewardsOf(read, B),
-    ]);
+    const [ofA, ofB] = await readAfter([setup, exit, paid], rewardsOfBoth);
     expect([ofA.bonds.accrued, ofB.bonds.accrued]).toEqual([2_000n, 0n]);
   });
 });
@@ -285,11 +257,8 @@ describe('a stake', () => {
   const calculation = (cycle: number, amount = STX) => bonds.calculate(cycle, rate, amount);
 
   test('is locked until its end, and earns from its first cycle to before its last', async () => {
-    const paid = poxBlock(
-      staked,
-      'stake paid',
-      [7, 8, 19, 20].map((cycle) => [calculation(cycle)]),
-    );
+    const calculations = [7, 8, 19, 20].map((cycle) => [calculation(cycle)]);
+    const paid = poxBlock(staked, 'stake paid', calculations);
     const { stx } = await readAfter([staked, paid], (read) => read.staking.summary(A));
     expect(stx).toEqual({ locked: STX, rewards: { accrued: 120n, claimed: 0n } });
   });
@@ -315,14 +284,10 @@ describe('a stake', () => {
   test('that is changed keeps its first cycle, and one that starts again has a new one', async () => {
     const changed = poxBlock(staked, 'changed before it begins', [[bonds.updateStake(A, other, STX, 13, 20, 400)]]);
     const next = poxBlock(changed, 'staked again', [[bonds.stake(A, other, STX, [30, 42], 600), locked(A, STX, 600)]]);
-    const paid = poxBlock(
-      next,
-      'paid before and after',
-      [7, 8].map((cycle) => [calculation(cycle)]),
-    );
+    const paid = poxBlock(next, 'paid before and after', [[calculation(7)], [calculation(8)]]);
     const { stx } = await readAfter([staked, changed, next, paid], (read) => read.staking.summary(A));
     expect(stx.rewards.accrued).toBe(60n);
-    using db = new Database(indexPath(open!.directory), { readonly: true });
+    using db = new Database(indexPath(opened().directory), { readonly: true });
     expect(db.query('SELECT first_cycle, from_cycle FROM stakes ORDER BY position').values()).toEqual([
       [8, 8],
       [8, 7],
@@ -333,10 +298,7 @@ describe('a stake', () => {
   test('with a signer below the minimum earns nothing if the contract paid less than all', async () => {
     const small = poxBlock(staked, 'small', [[bonds.stake(B, other, 1_000_000_000n, [8, 20], 400)]]);
     const paid = poxBlock(small, 'small paid', [[calculation(8)]]);
-    const [ofA, ofB] = await readAfter([staked, small, paid], async (read) => [
-      await rewardsOf(read, A),
-      await rewardsOf(read, B),
-    ]);
+    const [ofA, ofB] = await readAfter([staked, small, paid], rewardsOfBoth);
     expect([ofA.stx.accrued, ofB.stx.accrued]).toEqual([60n, 0n]);
   });
 
@@ -363,15 +325,11 @@ describe('signers', () => {
     [bonds.key('grant', manager, first), bonds.key('register', manager, first)],
   ]);
   const third = keyOf(4);
-  const chosen = poxBlock(
-    registered,
-    'chosen',
-    [[bonds.key('register', manager, second)]],
-    rewardSet(8, [
-      [first, 3, 5n],
-      [second, 3, 5n],
-    ]),
+  const set = rewardSet(
+    8,
+    [first, second].map((key) => [key, 3, 5n]),
   );
+  const chosen = poxBlock(registered, 'chosen', [[bonds.key('register', manager, second)]], set);
 
   test("include keys registered before a cycle's selection, and show later registrations", async () => {
     const [cycle, page] = await readAfter([registered, chosen], async (read) => {
@@ -394,12 +352,8 @@ describe('signers', () => {
   });
 
   test("don't change in a past cycle after the selection of the next one", async () => {
-    const next = poxBlock(
-      chosen,
-      'next',
-      [[bonds.key('register', manager, third), bonds.key('revoke', manager, first)]],
-      rewardSet(9, [[second, 1, 1n]]),
-    );
+    const changes = [bonds.key('register', manager, third), bonds.key('revoke', manager, first)];
+    const next = poxBlock(chosen, 'next', [changes], rewardSet(9, [[second, 1, 1n]]));
     const page = await readAfter([registered, chosen, next], async (read) => read.staking.cycleSigners(8, 20, null));
     expect(page?.items[0]?.managers).toMatchObject([{ grants: [{ key: first }], pending: { key: second } }]);
   });
@@ -419,11 +373,10 @@ describe('signers', () => {
   });
 
   test('fall back to the previous key if a registration was orphaned', async () => {
-    const rival = poxBlock(registered, 'rival signer', []);
-    const end = poxBlock(rival, 'rival signer end', []);
+    const rivals = blocksOn(registered, 'rival signer', 'rival signer end');
     const key = async (read: Reader) => read.staking.signer(manager)?.key;
     expect(await readAfter([registered, chosen], key)).toEqual(second);
-    expect(await readAfter([rival, end], key)).toEqual(first);
+    expect(await readAfter(rivals, key)).toEqual(first);
   });
 });
 
@@ -436,7 +389,7 @@ test('unknown topics of pox-5, and topics without their fields, are stored as lo
     read.contracts.logs('ST000000000000000000002AMW42H.pox-5', 20, { cursor: null, item: null, offset: 0 }, models),
   ]);
   expect([bond?.index, logs?.total]).toEqual([3, 4]);
-  expect(open?.logged.filter(({ event }) => event === 'node_data_unread')).toMatchObject([
+  expect(opened().logged.filter(({ event }) => event === 'node_data_unread')).toMatchObject([
     { contract: 'pox-5', topic: 'a-topic-to-come' },
     { contract: 'pox-5', topic: 'stake' },
   ]);

@@ -1,6 +1,5 @@
 /** A log with a command of a newer program: nothing after it is applied, and the refusal names it, however the log is read. */
 import { expect, test } from 'bun:test';
-import { silentMachine } from '../../src/hooks/machine.ts';
 import { openJournal } from '../../src/store/files/journal.ts';
 import { COMMAND_PATH } from '../../src/store/ingest/commands.ts';
 import { compressed, type Entry, type Head, headAfter } from '../../src/store/log/entry.ts';
@@ -39,8 +38,7 @@ test('a start and a rebuild reject a journal with an unknown command, and change
   journal.commit();
   journal.close();
   const rows = journalRows(directory.path);
-  const options = { directory: directory.path, chainId: null, machine: silentMachine, log: () => {}, force: false };
-  for (const run of [() => openAt(directory.path), () => rebuildIndex(options)]) {
+  for (const run of [() => openAt(directory.path), () => rebuildIndex({ directory: directory.path })]) {
     expect(run).toThrow(NAMED);
     expect(run).toThrow(expect.objectContaining({ remedy: expect.stringContaining('--until-entry') }));
   }

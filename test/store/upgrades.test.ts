@@ -28,13 +28,10 @@ test('an index or a journal of an unreleased version is rejected with a way to k
     setVersion(path, 1);
     const before = readFileSync(path);
     const read = path === indexPath(directory.path) ? openReader : openJournalReader;
+    const message = `${path} was made by an unreleased Stackside.`;
+    const remedy = expect.stringContaining('stackside export with the executable that made it');
     for (const open of [openAt, read]) {
-      expect(() => open(directory.path)).toThrow(
-        expect.objectContaining({
-          message: `${path} was made by an unreleased Stackside.`,
-          remedy: expect.stringContaining('stackside export with the executable that made it'),
-        }),
-      );
+      expect(() => open(directory.path)).toThrow(expect.objectContaining({ message, remedy }));
     }
     expect(readFileSync(path).equals(before)).toBe(true);
     setVersion(path, version);
@@ -66,9 +63,8 @@ describe('an upgrade', () => {
   test('that fails leaves the file unchanged', () => {
     using directory = ingestOf(events);
     const before = everything(directory.path);
-    expect(() => openWriter(directory.path, { steps: [ADDED, 'UPDATE no_such_table SET x = 1'] })).toThrow(
-      'no_such_table',
-    );
+    const steps = [ADDED, 'UPDATE no_such_table SET x = 1'];
+    expect(() => openWriter(directory.path, { steps })).toThrow('no_such_table');
     expect(versionIn(directory.path)).toBe(SCHEMA_VERSION);
     expect(everything(directory.path)).toEqual(before);
     openAt(directory.path).ingest.close();

@@ -5,7 +5,6 @@
 
 import { Database } from 'bun:sqlite';
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { copyFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { type ClarityValue, decodeArguments, decodeClarity } from '../../src/codec/clarity.ts';
 import { clarity } from '../../src/codec/clarity-encode.ts';
@@ -15,7 +14,7 @@ import { conditionOf } from '../../src/codec/value-condition.ts';
 import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { silentMachine } from '../../src/hooks/machine.ts';
-import { indexPath, journalPath } from '../../src/store/files/database.ts';
+import { indexPath } from '../../src/store/files/database.ts';
 import type { IngestOptions } from '../../src/store/ingest/ingest.ts';
 import type { HeightSpan } from '../../src/store/model/block.ts';
 import type { FieldFilter, ValueIndexChoice } from '../../src/store/model/contract.ts';
@@ -23,16 +22,16 @@ import type { Cursor, ListOrder, Page } from '../../src/store/model/page.ts';
 import { VALUE_SEARCH_LIMITS } from '../../src/store/queries/contracts/value-search.ts';
 import type { Reader } from '../../src/store/read/index-reader.ts';
 import { TooMuchWorkError } from '../../src/store/rows/statement.ts';
-import { dataDirectory } from '../support/data/data-directory.ts';
+import { copyOf } from '../support/data/data-directory.ts';
 import { ingestOf, type OpenIngest, openAt, openNew, received } from '../support/data/ingest.ts';
 import { readerIn } from '../support/data/memory-index.ts';
 import { rebuildIndex } from '../support/data/rebuild.ts';
 import { tables } from '../support/data/tables.ts';
 import { forks, grown } from '../support/events/forked-chain.ts';
-import { alice, block, deployment, type MadeBlock, receipt } from '../support/events/handmade.ts';
+import { alice, block, deployment, type MadeBlock, printEvent, receipt } from '../support/events/handmade.ts';
 import { winningChain } from '../support/events/winning-chain.ts';
 import { assertProperty, Seen, timeout } from '../support/property.ts';
-import { checkAndRecount } from '../support/recounts/recounts.ts';
+import { problemsIn } from '../support/recounts/recounts.ts';
 
 const BOOT = 'ST000000000000000000002AMW42H';
 const logsOf = (contract: string, scope = ''): ValueIndexChoice => ({ subject: 'logs', contract, scope });
@@ -305,8 +304,7 @@ test(
         for (const event of winningChain(events)) straight.ingest.receive(received(event));
         buildAll(straight);
         expect(tables(directory.path).value_index_entries).toEqual(tables(straight.directory).value_index_entries!);
-        const problems = checkAndRecount(directory.path).flatMap((check) => check.problems);
-        expect(problems).toEqual([]);
+        expect(problemsIn(directory.path)).toEqual([]);
       }),
       { seen, cases: 1 },
     );
@@ -400,11 +398,11 @@ describe('of a chain', () => {
   test('a rebuild fills the indexes that there are', () => {
     const before = entries();
     open.ingest.close();
-    rebuildIndex({ directory: open.directory, chainId: null, machine: silentMachine, log: () => {}, force: false });
+    rebuildIndex({ directory: open.directory });
     reopen({});
     expect(open.ingest.valueIndexes.all()).toMatchObject([{ wanted: true, from: { position: 0, eventIndex: 0 } }]);
     expect(entries()).toEqual(before);
-    expect(checkAndRecount(open.directory, { deep: silentMachine }).flatMap(({ problems }) => problems)).toEqual([]);
+    expect(problemsIn(open.directory, { deep: silentMachine })).toEqual([]);
     db.close();
     db = new Database(indexPath(open.directory), { readonly: true });
     read = readerIn(db, { values: { ...VALUE_SEARCH_LIMITS, unindexed: FEW } });
@@ -413,14 +411,13 @@ describe('of a chain', () => {
   test('a check finds an entry that is changed, one that is missing and one too many', () => {
     const problems = (statement: string): string[] => {
       open.ingest.close();
-      using directory = dataDirectory();
-      for (const path of [indexPath, journalPath]) copyFileSync(path(open.directory), path(directory.path));
+      using directory = copyOf({ path: open.directory });
       {
         using copy = new Database(indexPath(directory.path));
         copy.run(statement);
       }
       reopen({});
-      return checkAndRecount(directory.path).flatMap((check) => check.problems);
+      return problemsIn(directory.path);
     };
     const first = '(index_id, path, value, position, event_index) IN (SELECT * FROM value_index_entries LIMIT 1)';
     expect(problems(`UPDATE value_index_entries SET value = 'sother' WHERE ${first}`)).toHaveLength(1);
@@ -452,13 +449,7 @@ const PRINTER = `${alice.address}.printer`;
 /** Returns a block in which a contract prints values. */
 function minePrints(parent: MadeBlock | null, label: string, values: readonly Uint8Array[]): MadeBlock {
   const transaction = deployment(alice, 0, 180, 'printer');
-  const events = values.map((value, index) => ({
-    txid: transaction.id,
-    event_index: index,
-    committed: true,
-    type: 'contract_event',
-    contract_event: { contract_identifier: PRINTER, topic: 'print', raw_value: toHex(value) },
-  }));
+  const events = values.map((value, index) => printEvent(transaction.id, index, PRINTER, value));
   return block(parent, label, [receipt(transaction, 0)], { events });
 }
 
@@ -503,7 +494,7 @@ test("a contract that doesn't exist yet is indexed from its first log, with any 
   for (const path of ['amoun', 'amount.x', 'n', '__proto__', "'; DROP TABLE blocks; --", '*', '%']) {
     expect(await find(path, 'gte:0')).toEqual([]);
   }
-  expect(checkAndRecount(open.directory).flatMap(({ problems }) => problems)).toEqual([]);
+  expect(problemsIn(open.directory)).toEqual([]);
   open.ingest.receive(rival.event);
   open.ingest.receive(longer.event);
   open.ingest.publish();
@@ -528,7 +519,6 @@ test('a fork below an unfinished index changes its rows, and leaves the rest to 
   for (const { event } of old) open.ingest.receive(event);
   open.ingest.close();
   Object.assign(open, openAt(open.directory, { valueIndexes: [logsOf(PRINTER)], valueIndexRows: 1 }));
-  const problems = () => checkAndRecount(open.directory).flatMap((check) => check.problems);
   const heights = () =>
     (tables(open.directory).value_index_entries ?? []).map((row) => /value="nA(\d)"/.exec(row)?.[1]);
   expect([batch(open)?.ended, batch(open)?.ended]).toEqual([false, false]);
@@ -536,10 +526,10 @@ test('a fork below an unfinished index changes its rows, and leaves the rest to 
   for (const { event } of young) open.ingest.receive(event);
   open.ingest.publish();
   expect(heights()).toEqual(['4', '5', '6']);
-  expect(problems()).toEqual([]);
+  expect(problemsIn(open.directory)).toEqual([]);
   buildAll(open);
   expect(heights()).toEqual(['1', '2', '3', '4', '5', '6']);
-  expect(problems()).toEqual([]);
+  expect(problemsIn(open.directory)).toEqual([]);
 });
 
 test('a page continues from its cursor even if a fork removed the items around it', async () => {

@@ -171,3 +171,23 @@ export const stream = (anchor: MadeBlock, microblocks: readonly Microblock[]): R
   }),
   receivedAt: START * 1_000_000,
 });
+
+/** Returns blocks without transactions, each on the one before. */
+export function blocksOn(parent: MadeBlock | null, ...labels: string[]): MadeBlock[] {
+  const blocks: MadeBlock[] = [];
+  for (const label of labels) blocks.push(block(blocks.at(-1) ?? parent, label));
+  return blocks;
+}
+
+/** Returns an event of a transaction as a block lists it. */
+export const nodeEvent = (txid: string, event_index: number, type: string, fields: object) => ({
+  txid,
+  event_index,
+  committed: true,
+  type,
+  [type]: fields,
+});
+
+/** Returns the event of a contract that prints a value. */
+export const printEvent = (txid: string, index: number, contract_identifier: string, value: Uint8Array) =>
+  nodeEvent(txid, index, 'contract_event', { contract_identifier, topic: 'print', raw_value: toHex(value) });

@@ -35,3 +35,7 @@ export function checkAndRecount(directory: string, options: CheckOptions = {}): 
   using db = new Database(indexPath(directory), { readonly: true });
   return [...checked, ...recounts.map(({ name, find }) => ({ name, problems: [...find(db)] }))];
 }
+
+/** Returns the problems that {@link checkAndRecount} finds, each with the name of its check. */
+export const problemsIn = (directory: string, options: CheckOptions = {}): string[] =>
+  checkAndRecount(directory, options).flatMap(({ name, problems }) => problems.map((problem) => `${name}: ${problem}`));
