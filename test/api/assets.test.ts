@@ -5,6 +5,7 @@ import { RULES } from '../../src/api/shared/identifiers.ts';
 import { clarity } from '../../src/codec/clarity-encode.ts';
 import { toHex } from '../../src/codec/hex.ts';
 import { memoryIndex } from '../support/data/memory-index.ts';
+import { nodeEvent } from '../support/events/handmade.ts';
 import { ADDRESS, CONTRACT, chainBlock, hash, idAt, MISTYPED, NFT, OTHER, SUPPLY, TOKEN } from './sample-chain.ts';
 import { emptyIndex, testApp } from './test-app.ts';
 
@@ -273,17 +274,8 @@ describe('the value of an instance', () => {
 
   test('returns the history of the longest (string-utf8 256)', async () => {
     const value = toHex(clarity.utf8('\u{1f980}'.repeat(256)));
-    const minted = chainBlock(null, {
-      events: [
-        {
-          txid: idAt(1, 0),
-          event_index: 0,
-          committed: true,
-          type: 'nft_mint_event',
-          nft_mint_event: { asset_identifier: NFT, recipient: ADDRESS, raw_value: value },
-        },
-      ],
-    });
+    const mint = { asset_identifier: NFT, recipient: ADDRESS, raw_value: value };
+    const minted = chainBlock(null, { events: [nodeEvent(idAt(1, 0), 0, 'nft_mint_event', mint)] });
     const { json } = testApp(memoryIndex([minted.event]));
     const { status, body } = await json(`/extended/v3/tokens/nft/${NFT}/${value}/history`);
     expect([status, (body as { total: number }).total]).toEqual([200, 1]);

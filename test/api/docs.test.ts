@@ -24,6 +24,7 @@ interface Body {
   required?: boolean;
   content?: Record<string, { schema: object; example?: unknown }>;
 }
+type Json = Record<string, unknown>;
 interface Operation {
   deprecated?: boolean;
   security?: object[];
@@ -31,14 +32,7 @@ interface Operation {
   summary: string;
   description: string;
   tags: string[];
-  parameters: {
-    name: string;
-    in: string;
-    required?: boolean;
-    schema: Record<string, unknown>;
-    description?: string;
-    example: unknown;
-  }[];
+  parameters: { name: string; in: string; required?: boolean; schema: Json; description?: string; example: unknown }[];
   requestBody?: Body;
   responses: Record<string, Body>;
 }
@@ -166,12 +160,9 @@ test('every parameter has a description and a valid example', async () => {
       const query = Object.fromEntries([...needed, name].map((key) => [key, examples.get(key)]));
       const response = await request(targetOf(route, query));
       if (response.status !== 400) continue;
-      expect([operationId, name, await response.text()]).toEqual([
-        operationId,
-        name,
-        // As errors of a parameter name it: `params/name`.
-        expect.not.stringContaining(`/${name}`),
-      ]);
+      // As errors of a parameter name it: `params/name`.
+      const unnamed = expect.not.stringContaining(`/${name}`);
+      expect([operationId, name, await response.text()]).toEqual([operationId, name, unnamed]);
     }
   }
 });
@@ -211,23 +202,12 @@ test('an operation lists the statuses that it rejects requests with', () => {
   expect(those('403').sort()).toEqual([...hookIds, ...devnetIds, ...faucets, 'getBtcBalance'].sort());
   expect(those('429').sort()).toEqual([...hookIds, ...faucets].sort());
   expect(those('503').sort()).toEqual([...hookIds, ...faucets, 'getBtcBalance', 'getChanges'].sort());
-  expect(those('409').sort()).toEqual(
-    [
-      'getChanges',
-      'getConsumerSecret',
-      'makeArchiveBase',
-      'redeliver',
-      'rotateConsumerSecret',
-      'skipDelivery',
-      'testChainhook',
-      'startInspection',
-      'cancelInspection',
-      'refreshTokens',
-      'sendDevnetTransfer',
-      'deployDevnetContract',
-      'callDevnetContract',
-    ].sort(),
-  );
+  const conflicting = [
+    ...['getChanges', 'getConsumerSecret', 'makeArchiveBase', 'redeliver', 'rotateConsumerSecret', 'skipDelivery'],
+    ...['testChainhook', 'startInspection', 'cancelInspection', 'refreshTokens'],
+    ...['sendDevnetTransfer', 'deployDevnetContract', 'callDevnetContract'],
+  ];
+  expect(those('409').sort()).toEqual(conflicting.sort());
   expect(statuses.get('redeliver')).toContain('410');
 });
 
@@ -302,10 +282,8 @@ test("the document's server URL is relative", () => {
 test('the parameters in a path equal the documented ones', () => {
   for (const { path, operation } of operations) {
     const described = operation.parameters.filter((parameter) => parameter.in === 'path');
-    expect([path, described.map(({ name }) => name)]).toEqual([
-      path,
-      [...path.matchAll(/\{(\w+)\}/g)].map((m) => m[1]!),
-    ]);
+    const names = [...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1]!);
+    expect([path, described.map(({ name }) => name)]).toEqual([path, names]);
     for (const { required, description } of described) expect([required, typeof description]).toEqual([true, 'string']);
   }
 });
@@ -393,10 +371,8 @@ test('objects with one differing member are a choice with a discriminator', () =
 
 test('a nullable value accepts null', () => {
   const { properties } = schemas.ChainhookStatus!;
-  expect(properties?.paused_reason).toMatchObject({
-    type: ['string', 'null'],
-    enum: ['secret_unreadable', 'log_restored', null],
-  });
+  const reasons = ['secret_unreadable', 'log_restored', null];
+  expect(properties?.paused_reason).toMatchObject({ type: ['string', 'null'], enum: reasons });
   expect(schemas.TransactionBase?.properties?.vm_error).toEqual({ type: ['string', 'null'] });
   expect(text).not.toMatch(/"const":[^{}]*"type":\[|"type":\["\w+","null"\][^{}]*"const":/);
 });
@@ -414,11 +390,9 @@ function schemasOf(...answers: TSchema[]): Record<string, Schema> {
 }
 
 test('two different schemas with one name are rejected', () => {
-  const schema = Type.Object({ a: Type.String() }, { $id: 'One' });
-  expect(() => schemasOf(schema, Type.Object({ b: Type.String() }, { $id: 'One' }))).toThrow(
-    'two schemas have the name One',
-  );
-  expect(schemasOf(schema, Type.Object({ a: Type.String() }, { $id: 'One' })).One).toMatchObject({ type: 'object' });
+  const one = (member: string) => Type.Object({ [member]: Type.String() }, { $id: 'One' });
+  expect(() => schemasOf(one('a'), one('b'))).toThrow('two schemas have the name One');
+  expect(schemasOf(one('a'), one('a')).One).toMatchObject({ type: 'object' });
 });
 
 test('the documented form of a union accepts the same values', () => {
@@ -479,11 +453,8 @@ test('exactly the operations that read the index accept a minimum height and ret
     for (const { operationId, parameters, responses } of Object.values(methods)) {
       const takes = JSON.stringify(parameters).includes('parameters/MinHeight');
       const names = JSON.stringify(responses).includes('headers/Height');
-      expect([path, operationId, takes, names]).toEqual([
-        path,
-        operationId,
-        ...new Array(2).fill(routes.get(operationId)!.snapshot),
-      ]);
+      const { snapshot } = routes.get(operationId)!;
+      expect([path, operationId, takes, names]).toEqual([path, operationId, snapshot, snapshot]);
     }
   }
 });
@@ -495,16 +466,9 @@ test('the document is compressed for clients that accept it', async () => {
     ['gzip;q=0', null],
   ] as const) {
     const response = await document(encoding);
-    const { headers } = response;
-    expect([encoding, headers.get('content-encoding'), headers.get('vary')]).toEqual([
-      encoding,
-      served,
-      'accept-encoding',
-    ]);
-    expect([headers.get('content-type'), headers.get('cache-control')]).toEqual([
-      'application/json; charset=utf-8',
-      'no-store',
-    ]);
+    const names = ['content-encoding', 'vary', 'content-type', 'cache-control'];
+    const expected = [served, 'accept-encoding', 'application/json; charset=utf-8', 'no-store'];
+    expect([encoding, ...names.map((name) => response.headers.get(name))]).toEqual([encoding, ...expected]);
     const bytes = await response.arrayBuffer();
     expect(new TextDecoder().decode(served === 'gzip' ? Bun.gunzipSync(bytes) : bytes)).toBe(text);
     expect(bytes.byteLength < text.length / 5).toBe(served === 'gzip');
@@ -533,14 +497,9 @@ test('only optional request bodies are documented as optional', () => {
     ),
   );
   expect(required.size).toBeGreaterThan(5);
-  expect([...required].filter(([, isRequired]) => !isRequired).map(([id]) => id)).toEqual([
-    'testChainhook',
-    'mineDevnetBlocks',
-    'forkDevnet',
-    'nameDevnetState',
-    'mineDevnetBitcoinBlocks',
-    'mineDevnetCycles',
-  ]);
+  const optional = [...required].flatMap(([id, isRequired]) => (isRequired ? [] : [id]));
+  const devnet = ['mineDevnetBlocks', 'forkDevnet', 'nameDevnetState', 'mineDevnetBitcoinBlocks', 'mineDevnetCycles'];
+  expect(optional).toEqual(['testChainhook', ...devnet]);
 });
 
 test('each list of v1 and v2 keeps its default and maximum limit', () => {
@@ -552,27 +511,17 @@ test('each list of v1 and v2 keeps its default and maximum limit', () => {
   const grouped = Object.entries(Object.groupBy(limits, (row) => row.limits));
   expect(Object.fromEntries(grouped.map(([key, lists]) => [key, lists?.map(({ list }) => list).sort()]))).toEqual({
     '20 to 30': [
-      'v1/block',
-      'v2/addresses/{burnchain_address}/pox-transactions',
-      'v2/block-tenures/{tenure_height}/blocks',
-      'v2/blocks',
-      'v2/burn-blocks',
-      'v2/burn-blocks/{height_or_hash}/blocks',
+      ...['v1/block', 'v2/addresses/{burnchain_address}/pox-transactions', 'v2/block-tenures/{tenure_height}/blocks'],
+      ...['v2/blocks', 'v2/burn-blocks', 'v2/burn-blocks/{height_or_hash}/blocks'],
       'v2/burn-blocks/{height_or_hash}/pox-transactions',
     ],
     '20 to 50': [
-      'v1/address/{principal}/mempool',
-      'v1/address/{principal}/stx_inbound',
-      'v1/address/{principal}/transactions',
-      'v1/address/{principal}/transactions_with_transfers',
-      'v1/contract/by_trait',
-      'v1/contract/{contract_id}/events',
-      'v1/tx',
-      'v1/tx/block_height/{height}',
-      'v1/tx/mempool',
-      'v2/addresses/{principal}/transactions',
-      'v2/addresses/{principal}/transactions/{tx_id}/events',
-      'v2/blocks/{height_or_hash}/transactions',
+      ...['mempool', 'stx_inbound', 'transactions', 'transactions_with_transfers'].map(
+        (list) => `v1/address/{principal}/${list}`,
+      ),
+      ...['v1/contract/by_trait', 'v1/contract/{contract_id}/events'],
+      ...['v1/tx', 'v1/tx/block_height/{height}', 'v1/tx/mempool', 'v2/addresses/{principal}/transactions'],
+      ...['v2/addresses/{principal}/transactions/{tx_id}/events', 'v2/blocks/{height_or_hash}/transactions'],
     ],
     '20 to 60': ['v2/pox/cycles'],
     '20 to 100': ['v1/address/{principal}/assets', 'v1/tx/events', 'v2/smart-contracts/{contract_id}/logs'],

@@ -16,7 +16,16 @@ import {
   Subjects,
 } from '../support/api/random-urls.ts';
 import { memoryIndex } from '../support/data/memory-index.ts';
-import { alice, announcement, block, bob, deployment, receipt, transfer } from '../support/events/handmade.ts';
+import {
+  alice,
+  announcement,
+  block,
+  bob,
+  deployment,
+  nodeEvent,
+  receipt,
+  transfer,
+} from '../support/events/handmade.ts';
 import { testApp } from './test-app.ts';
 
 const CONTRACT = `${alice.address}.pool`;
@@ -58,13 +67,7 @@ function chainEvents() {
     ]),
   ];
   const mined = block(null, 'listed', [receipt(first, 0), receipt(second, 1)], {
-    events: events.map(([type, body], event_index) => ({
-      txid: second.id,
-      event_index,
-      committed: true,
-      type,
-      [type]: body,
-    })),
+    events: events.map(([type, body], index) => nodeEvent(second.id, index, type, body)),
   });
   return [mined.event, announcement([transfer(bob, 0, 300)])];
 }

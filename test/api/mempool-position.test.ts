@@ -10,6 +10,7 @@ import {
   carol,
   deployment,
   drop,
+  nodeEvent,
   receipt,
   sponsor,
   type Transaction,
@@ -75,13 +76,9 @@ test('a dropped transaction has a status and no position, and mined and unknown 
 /** A first block that gives each account an STX balance. */
 const fund = (to: readonly Account[]) =>
   block(null, 'funds', [receipt(mined, 0)], {
-    events: to.map(({ address }, index) => ({
-      txid: mined.id,
-      event_index: index,
-      committed: true,
-      type: 'stx_mint_event',
-      stx_mint_event: { recipient: address, amount: '1000000' },
-    })),
+    events: to.map(({ address: recipient }, index) =>
+      nodeEvent(mined.id, index, 'stx_mint_event', { recipient, amount: '1000000' }),
+    ),
   }).event;
 
 const readPosition = async (app: ReturnType<typeof testApp>, { id }: Transaction) => {

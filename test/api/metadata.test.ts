@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { systemClock } from '../../src/base/clock.ts';
 import { TESTNET_CHAIN_ID } from '../../src/chain/network.ts';
 import { clarity } from '../../src/codec/clarity-encode.ts';
-import { toHex } from '../../src/codec/hex.ts';
+import type { Account } from '../../src/devnet/wallet.ts';
 import { commandsOf } from '../../src/store/ingest/commands.ts';
 import type { FailedTry, TokenAnswer, TokenCommands } from '../../src/store/ingest/token-commands.ts';
 import type { TokenFacts } from '../../src/store/model/token.ts';
@@ -17,6 +17,8 @@ import {
   carol,
   deployment,
   type MadeBlock,
+  nodeEvent,
+  printEvent,
   receipt,
   type Transaction,
   transfer,
@@ -81,11 +83,17 @@ function tokenChain() {
   const { run, runBatches } = commandsOf<TokenCommands>(open.ingest.commander({ ...systemClock, now: () => time }));
   let time = 1_800_000_000_000;
   let tip: MadeBlock | null = null;
-  const nonces = new Map<object, number>();
+  const nonces = new Map<Account, number>();
   const snapshots = openSnapshots(open.directory);
   const appOf = (asksAboutTokens: boolean) =>
     checkedApp({ snapshots, version: VERSION, log: () => {}, asksAboutTokens });
   const apps = { on: appOf(true), off: appOf(false) };
+
+  function nextNonce(account: Account): number {
+    const nonce = nonces.get(account) ?? 0;
+    nonces.set(account, nonce + 1);
+    return nonce;
+  }
 
   function mine(transactions: readonly object[] = [], fields: object = {}): MadeBlock {
     tip = block(tip, `${(tip?.height ?? 0) + 1}`, transactions, fields);
@@ -97,9 +105,7 @@ function tokenChain() {
     mine,
     /** Deploys a contract of tokens in a block. @returns its identifier and the transaction */
     deploy(family: Family, name: string, by = alice): { id: string; deployed: Transaction } {
-      const nonce = nonces.get(by) ?? 0;
-      nonces.set(by, nonce + 1);
-      const deployed = deployment(by, nonce, 100, name);
+      const deployed = deployment(by, nextNonce(by), 100, name);
       mine([receipt(deployed, 0, { contract_interface: { variables: [], maps: [], ...interfaces[family] } })]);
       return { id: `${by.address}.${name}`, deployed };
     },
@@ -111,29 +117,14 @@ function tokenChain() {
         amount: clarity.uint(5n),
         recipient: clarity.principal(alice.address),
       });
-      const nonce = nonces.get(carol) ?? 0;
-      nonces.set(carol, nonce + 1);
-      const minted = transfer(carol, nonce, 100);
-      mine([minted], {
-        events: [
-          {
-            txid: minted.id,
-            event_index: 0,
-            committed: true,
-            type: 'contract_event',
-            contract_event: { contract_identifier: id, topic: 'print', raw_value: toHex(value) },
-          },
-        ],
-      });
+      const minted = transfer(carol, nextNonce(carol), 100);
+      mine([minted], { events: [printEvent(minted.id, 0, id, value)] });
     },
     /** Mints units of a fungible token. */
     mintFt(id: string, amount: string, recipient: string): void {
-      const nonce = nonces.get(carol) ?? 0;
-      nonces.set(carol, nonce + 1);
-      const minted = transfer(carol, nonce, 100);
-      const ft_mint_event = { asset_identifier: `${id}::coin`, recipient, amount };
-      const event = { txid: minted.id, event_index: 0, committed: true, type: 'ft_mint_event', ft_mint_event };
-      mine([minted], { events: [event] });
+      const minted = transfer(carol, nextNonce(carol), 100);
+      const mint = { asset_identifier: `${id}::coin`, recipient, amount };
+      mine([minted], { events: [nodeEvent(minted.id, 0, 'ft_mint_event', mint)] });
     },
     async say(answer: TokenAnswer): Promise<void> {
       time += 1_000;
@@ -233,21 +224,16 @@ describe.each(families)('one token of %s', (family) => {
   });
 
   const facts = { name: 'River', symbol: 'RVR', decimals: '0', supply: '0', uri: 'https://x.example/1' };
-  const expected = (deployed: Transaction, id: string) =>
-    family === 'nft'
-      ? { token_uri: 'https://x.example/1' }
-      : family === 'sft'
-        ? { token_uri: 'https://x.example/1', decimals: 0, total_supply: '0' }
-        : {
-            name: 'River',
-            symbol: 'RVR',
-            decimals: 0,
-            total_supply: '0',
-            token_uri: 'https://x.example/1',
-            tx_id: deployed.id,
-            sender_address: alice.address,
-            asset_identifier: `${id}::coin`,
-          };
+  const expected = (deployed: Transaction, id: string) => {
+    const { name, symbol, uri: token_uri } = facts;
+    const amounts = { decimals: 0, total_supply: '0' };
+    const contract = { tx_id: deployed.id, sender_address: alice.address, asset_identifier: `${id}::coin` };
+    return {
+      nft: { token_uri },
+      sft: { token_uri, ...amounts },
+      ft: { name, symbol, token_uri, ...amounts, ...contract },
+    }[family];
+  };
   test('returns the metadata without a locale after a successful lookup', async () => {
     const { id, deployed } = await token('read');
     await chain.facts(id, '1', facts);
@@ -271,10 +257,8 @@ describe.each(families)('one token of %s', (family) => {
     expect(first.headers.get('cache-control')).toBe('public, no-cache, must-revalidate');
     for (const query of ['', '?x=1']) {
       expect((await chain.get(url(id, query))).headers.get('etag')).toBe(etag);
-      expect(await chain.get(url(id, query), { 'if-none-match': `W/"x", ${etag}` })).toMatchObject({
-        status: 304,
-        body: null,
-      });
+      const again = await chain.get(url(id, query), { 'if-none-match': `W/"x", ${etag}` });
+      expect(again).toMatchObject({ status: 304, body: null });
     }
     // A block without events of the token.
     chain.mine();
@@ -291,16 +275,14 @@ describe('the list of fungible tokens', () => {
   const chain = tokenChain();
   const { deploy } = chain;
   const idByName: Record<string, string> = {};
+  const beta = { name: 'beta', symbol: 'X', decimals: '6', supply: '5', uri: 'https://x.example' };
+  const large = { decimals: String(2n ** 127n), supply: String(2n ** 128n - 1n) };
   beforeAll(async () => {
     for (const [name, by, facts] of [
-      ['b', alice, { name: 'beta', symbol: 'X', decimals: '6', supply: '5', uri: 'https://x.example' }],
-      ['a', alice, { name: 'Alpha', symbol: 'zz', decimals: '0', supply: null, uri: null }],
-      ['c', bob, { name: 'CHARLIE_100%', symbol: 'aa', decimals: null, supply: null, uri: null }],
-      [
-        'same',
-        bob,
-        { name: 'Alpha', symbol: 'x', decimals: String(2n ** 127n), supply: String(2n ** 128n - 1n), uri: null },
-      ],
+      ['b', alice, beta],
+      ['a', alice, { ...unknown, name: 'Alpha', symbol: 'zz', decimals: '0' }],
+      ['c', bob, { ...unknown, name: 'CHARLIE_100%', symbol: 'aa' }],
+      ['same', bob, { ...unknown, name: 'Alpha', symbol: 'x', ...large }],
       ['unread', alice, null],
     ] as const) {
       idByName[name] = deploy('ft', name, by).id;
@@ -344,23 +326,11 @@ describe('the list of fungible tokens', () => {
       ]),
     );
     await chain.refresh(idByName.b!);
-    await chain.facts(idByName.b!, '1', {
-      name: 'Beta 2',
-      symbol: null,
-      decimals: '6',
-      supply: '5',
-      uri: 'https://x.example',
-    });
+    await chain.facts(idByName.b!, '1', { ...beta, name: 'Beta 2', symbol: null });
     expect(await search('x')).toEqual([[idByName.same, 'x, Alpha', 'exact']]);
     expect(await search('a 2')).toEqual([[idByName.b, 'Beta 2', 'part']]);
     await chain.refresh(idByName.b!);
-    await chain.facts(idByName.b!, '1', {
-      name: 'beta',
-      symbol: 'X',
-      decimals: '6',
-      supply: '5',
-      uri: 'https://x.example',
-    });
+    await chain.facts(idByName.b!, '1', beta);
   });
 
   test('returns the stored metadata of each token', async () => {
@@ -384,12 +354,8 @@ describe('the list of fungible tokens', () => {
       ],
     });
     const unread = await chain.get(`/metadata/ft?address=${idByName.unread}`);
-    expect(Object.keys(unread.body.results[0])).toEqual([
-      'tx_id',
-      'sender_address',
-      'asset_identifier',
-      'contract_principal',
-    ]);
+    const always = ['tx_id', 'sender_address', 'asset_identifier', 'contract_principal'];
+    expect(Object.keys(unread.body.results[0])).toEqual(always);
     const large = await chain.get(`/metadata/v1/ft?address=${idByName.same}`);
     expect(large.text).toContain(`"decimals":${2n ** 127n},"total_supply":"${2n ** 128n - 1n}"`);
   });
@@ -419,27 +385,13 @@ describe('the list of fungible tokens', () => {
   });
 
   test.each([
-    ['limit=61', 'limit'],
-    ['limit=0', 'limit'],
-    ['limit=x', 'limit'],
-    ['offset=-1', 'offset'],
-    ['order_by=supply', 'order_by'],
-    ['order=up', 'order'],
-    ['valid_metadata_only=1', 'valid_metadata_only'],
-    ['address=xyz', 'address'],
-    ['address=', 'address'],
-    ['name=a&name=b', 'name'],
-  ])('rejects %s', async (query, parameter) => {
+    ...['limit=61', 'limit=0', 'limit=x', 'offset=-1', 'order_by=supply', 'order=up', 'valid_metadata_only=1'],
+    ...['address=xyz', 'address=', 'name=a&name=b'],
+  ])('rejects %s', async (query) => {
+    const [parameter] = query.split('=');
     const { status, body } = await chain.get(`/metadata/v1/ft?${query}`);
-    expect([status, body]).toEqual([
-      400,
-      {
-        statusCode: 400,
-        code: 'VALIDATION',
-        error: 'Bad Request',
-        message: expect.stringContaining(`querystring/${parameter}`),
-      },
-    ]);
+    const message = expect.stringContaining(`querystring/${parameter}`);
+    expect([status, body]).toEqual([400, { statusCode: 400, code: 'VALIDATION', error: 'Bad Request', message }]);
   });
 
   test.each([
@@ -525,10 +477,8 @@ test("a mint changes the supply, and transfer lists include the token's unit", a
 test('the status counts tokens, and omits empty counts', async () => {
   using chain = tokenChain();
   const before = await chain.get('/metadata/v1/');
-  expect([before.status, before.body]).toEqual([
-    200,
-    { server_version: VERSION, status: 'ready', chain_tip: { block_height: 1 } },
-  ]);
+  const ready = { server_version: VERSION, status: 'ready', chain_tip: { block_height: 1 } };
+  expect([before.status, before.body]).toEqual([200, ready]);
   for (const path of ['/metadata/v1', '/metadata', '/metadata/'])
     expect((await chain.get(path)).text).toBe(before.text);
   const etag = before.headers.get('etag') ?? '';
@@ -540,8 +490,7 @@ test('the status counts tokens, and omits empty counts', async () => {
   expect([after.status, after.body]).toEqual([
     200,
     {
-      server_version: VERSION,
-      status: 'ready',
+      ...ready,
       chain_tip: { block_height: 2 },
       tokens: { ft: 1, nft: 3 },
       token_contracts: { 'sip-009': 1, 'sip-010': 1 },

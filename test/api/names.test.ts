@@ -59,44 +59,24 @@ async function ask(path: string, headers: Record<string, string> = {}) {
 const FOUR = hashOfText('four').toHex();
 
 describe('returns 200 for', () => {
+  const ofAlice = { address: OWNER, blockchain: 'stacks', last_txid: updates.alice.transaction.id };
+  const zonefile = { zonefile: ZONEFILE, zonefile_hash: hashOfText(ZONEFILE).toHex() };
+  const owned = ['alice.btc', 'ann.bad.btc', 'ann.bob.btc', 'joe.alice.btc', 'zed.btc'];
+  const joeHash = new Bun.CryptoHasher('sha256').update(JOE).digest().subarray(16).toHex();
+  const subdomain = { status: 'registered_subdomain', zonefile: JOE, zonefile_hash: joeHash };
   test.each<[string, unknown]>([
     ['/v1/names', ['alice.btc', 'bad.btc', 'bob.btc', 'zed.btc']],
     ['/v1/names?page=0&unanchored=true&limit=1', ['alice.btc', 'bad.btc', 'bob.btc', 'zed.btc']],
     ['/v1/namespaces', { namespaces: ['btc', 'id'] }],
     ['/v1/namespaces/btc/names', ['alice.btc', 'bad.btc', 'bob.btc', 'zed.btc']],
-    [
-      '/v1/names/alice.btc',
-      {
-        address: OWNER,
-        blockchain: 'stacks',
-        expire_block: 52_596,
-        last_txid: updates.alice.transaction.id,
-        status: 'name-update',
-        zonefile: ZONEFILE,
-        zonefile_hash: hashOfText(ZONEFILE).toHex(),
-      },
-    ],
-    [
-      '/v1/names/joe.alice.btc',
-      {
-        address: OWNER,
-        blockchain: 'stacks',
-        last_txid: updates.alice.transaction.id,
-        resolver: 'https://registrar.example.com',
-        status: 'registered_subdomain',
-        zonefile: JOE,
-        zonefile_hash: new Bun.CryptoHasher('sha256').update(JOE).digest().subarray(16).toHex(),
-      },
-    ],
+    ['/v1/names/alice.btc', { ...ofAlice, expire_block: 52_596, status: 'name-update', ...zonefile }],
+    ['/v1/names/joe.alice.btc', { ...ofAlice, resolver: 'https://registrar.example.com', ...subdomain }],
     ['/v1/names/alice.btc/subdomains', ['joe.alice.btc']],
     ['/v1/names/nobody.btc/subdomains', []],
     ['/v1/names/alice.btc/zonefile', { zonefile: ZONEFILE }],
     [`/v1/names/alice.btc/zonefile/${FOUR}`, { zonefile: 'four' }],
     [`/v1/names/alice.btc/zonefile/0x${FOUR}`, { zonefile: 'four' }],
-    [
-      `/v1/addresses/stacks/${OWNER}`,
-      { names: ['alice.btc', 'ann.bad.btc', 'ann.bob.btc', 'joe.alice.btc', 'zed.btc'] },
-    ],
+    [`/v1/addresses/stacks/${OWNER}`, { names: owned }],
     ['/v1/addresses/stacks/nonsense', { names: [] }],
     ['/v2/prices/namespaces/b', { units: 'STX', amount: '640000000000' }],
     ['/v2/prices/names/alice.btc', { units: 'STX', amount: '10000' }],
@@ -109,31 +89,20 @@ describe('returns 200 for', () => {
 });
 
 describe('rejects with only the error text:', () => {
+  type Refusal = [path: string, status: number, error: string];
+  const numbers = { abc: 'integer', '-1': '>= 0', '1.5': 'integer', '': 'integer', '10001': '<= 10000' };
   const pages = (path: string) =>
-    ['abc', '-1', '1.5', '', '10001'].map((page): [string, number, string] => [
-      `${path}?page=${page}`,
-      400,
-      page === '-1'
-        ? 'querystring/page must be >= 0'
-        : page === '10001'
-          ? 'querystring/page must be <= 10000'
-          : 'querystring/page must be integer',
-    ]);
-  const unanchored = (path: string): [string, number, string] => [
-    `${path}?unanchored=1`,
-    400,
-    'querystring/unanchored must be boolean',
-  ];
-  test.each<[string, number, string]>([
+    Object.entries(numbers).map(
+      ([page, rule]): Refusal => [`${path}?page=${page}`, 400, `querystring/page must be ${rule}`],
+    );
+  const named = '/v1/names/alice.btc';
+  const unanchored = ['/v1/names', '/v1/namespaces', '/v1/namespaces/btc/names', named, `${named}/subdomains`];
+  test.each<Refusal>([
     ...pages('/v1/names'),
     ...pages('/v1/namespaces/btc/names'),
-    unanchored('/v1/names'),
-    unanchored('/v1/namespaces'),
-    unanchored('/v1/namespaces/btc/names'),
-    unanchored('/v1/names/alice.btc'),
-    unanchored('/v1/names/alice.btc/subdomains'),
-    unanchored('/v1/names/alice.btc/zonefile'),
-    unanchored(`/v1/names/alice.btc/zonefile/${FOUR}`),
+    ...[...unanchored, `${named}/zonefile`, `${named}/zonefile/${FOUR}`].map(
+      (path): Refusal => [`${path}?unanchored=1`, 400, 'querystring/unanchored must be boolean'],
+    ),
     ['/v1/names?page=0&page=0', 400, 'querystring/page must be given once, not 2 times'],
     ['/v1/names?page=1', 400, 'Invalid page'],
     ['/v1/names?page=10000', 400, 'Invalid page'],
@@ -167,19 +136,15 @@ describe('rejects with only the error text:', () => {
 test('an address of another blockchain and an invalid parameter return the full error object', async () => {
   const refused = { statusCode: 400, error: 'Bad Request' };
   expect((await ask(`/v1/addresses/bitcoin/${OWNER}`)).body).toEqual({ ...refused, message: 'Unsupported blockchain' });
-  expect((await ask(`/v1/addresses/stacks/${OWNER}?unanchored=yes`)).body).toEqual({
-    ...refused,
-    code: 'VALIDATION',
-    message: 'querystring/unanchored must be boolean',
-  });
+  const invalid = { ...refused, code: 'VALIDATION', message: 'querystring/unanchored must be boolean' };
+  expect((await ask(`/v1/addresses/stacks/${OWNER}?unanchored=yes`)).body).toEqual(invalid);
 });
 
 test('the names of an address link to a successor with the same address', async () => {
   const { headers } = await ask(`/v1/addresses/stacks/${OWNER}`);
   const asset = encodeURIComponent('ST000000000000000000002AMW42H.bns::names');
-  expect(headers.get('link')).toBe(
-    `</extended/v3/principals/${OWNER}/balances/nft?asset_identifier=${asset}>; rel="successor-version"`,
-  );
+  const successor = `/extended/v3/principals/${OWNER}/balances/nft?asset_identifier=${asset}`;
+  expect(headers.get('link')).toBe(`<${successor}>; rel="successor-version"`);
   expect((await ask('/v1/names')).headers.get('link')).toBeNull();
 });
 
@@ -255,10 +220,7 @@ test.each(['httpx://example.com', 'xhttp://example.com', 'ftp://example.com'])(
     const changed = nameBlock(first, `resolver ${resolver}`, update);
     const came = attached(update, changed, 'name-update', zonefile, 'bad');
     const { json } = testApp(memoryIndex([first.event, changed.event, came]));
-    const { status, body } = await json('/v1/names/eve.bad.btc');
-    expect({ status, body }).toMatchObject({
-      status: 404,
-      body: { error: 'missing resolver from a malformed zonefile' },
-    });
+    const body = { error: 'missing resolver from a malformed zonefile' };
+    expect(await json('/v1/names/eve.bad.btc')).toMatchObject({ status: 404, body });
   },
 );

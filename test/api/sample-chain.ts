@@ -13,6 +13,7 @@ import {
   bob,
   deployment,
   type MadeBlock,
+  nodeEvent,
   receipt,
   type Transaction,
   transfer,
@@ -117,10 +118,7 @@ export function chainBlock(
   const cost = { read_count: 1, read_length: 2, runtime: 3, write_count: 4, write_length: 5 };
   let eventIndex = 0;
   const events = indexes.flatMap((txIndex) =>
-    eventsAt(height, txIndex).map(([type, body]) => {
-      const common = { txid: idAt(height, txIndex), event_index: eventIndex++, committed: true };
-      return { ...common, type, [type]: body };
-    }),
+    eventsAt(height, txIndex).map(([type, body]) => nodeEvent(idAt(height, txIndex), eventIndex++, type, body)),
   );
   const mined = block(
     parent,

@@ -1,9 +1,7 @@
 /** The routes of stacking and staking over a real index: answers, 404s and rejected requests. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import type { AnyElysia } from 'elysia';
 import { clarity } from '../../src/codec/clarity-encode.ts';
-import { openSnapshots, type Snapshots } from '../../src/store/read/snapshots.ts';
-import { checkedApp } from '../support/api/checked-app.ts';
+import { type OpenApi, openApi } from '../support/api/api.ts';
 import type { DataDirectory } from '../support/data/data-directory.ts';
 import { ingestOf } from '../support/data/ingest.ts';
 import { alice, bob, carol, transfer } from '../support/events/handmade.ts';
@@ -16,8 +14,7 @@ const KEY = `0x${'02'.repeat(33)}`;
 const BITCOIN = 'mhYeZXrSEuyf2wbJ14qZ2apG7ofMLDj9Ss';
 
 let directory: DataDirectory;
-let snapshots: Snapshots;
-let app: AnyElysia;
+let api: OpenApi;
 let txIds: string[];
 
 const address = clarity.tuple({
@@ -50,27 +47,19 @@ beforeAll(() => {
     [bonds.setup(0), bonds.allow(0, A, 9), bonds.register(0, A, manager, 9)],
     [bonds.key('register', manager, keyOf(2))],
   ]);
-  const second = poxBlock(
-    first,
-    'second',
-    [],
-    rewardSet(6, [
-      [keyOf(2), 1, 3n],
-      [keyOf(3), 2, 6n],
-    ]),
-  );
+  const signers = [1, 2].map((weight) => [keyOf(weight + 1), weight, BigInt(3 * weight)] as const);
+  const second = poxBlock(first, 'second', [], rewardSet(6, signers));
   txIds = first.transactions.map(({ id }) => id);
   directory = ingestOf([first.event, second.event, burnBlock(103, 'a', null, [[BITCOIN, 12]])]);
-  snapshots = openSnapshots(directory.path);
-  app = checkedApp({ snapshots, version: 'stackside v0.0.0 (test:test)', log: () => {} });
+  api = openApi(directory.path);
 });
 afterAll(() => {
-  snapshots.close();
+  api[Symbol.dispose]();
   directory[Symbol.dispose]();
 });
 
 async function ask(path: string) {
-  const answer = await app.handle(new Request(`http://localhost/extended/${path}`));
+  const answer = await api.get(`/extended/${path}`);
   const text = await answer.text();
   return { status: answer.status, headers: answer.headers, body: text === '' ? null : JSON.parse(text) };
 }
@@ -150,44 +139,27 @@ describe('returns 404:', () => {
   });
 });
 
-const apiOf = (snapshots: ReturnType<typeof openSnapshots>) =>
-  checkedApp({ snapshots, version: 'stackside v0.0.0 (test:test)', log: () => {} });
-
 test('limit=0 means the default on lists of v1 and of signers, and returns only the total on other lists', async () => {
   expect((await ask('v1/pox4/events?limit=0')).body).toMatchObject({ limit: 96, results: [{}, {}] });
-  expect((await ask('v2/pox/cycles/6/signers?limit=0')).body).toMatchObject({
-    limit: 100,
-    total: 2,
-    results: [{}, {}],
-  });
+  const signers = { limit: 100, total: 2, results: [{}, {}] };
+  expect((await ask('v2/pox/cycles/6/signers?limit=0')).body).toMatchObject(signers);
   expect((await ask('v2/pox/cycles?limit=0')).body).toEqual({ limit: 0, offset: 0, total: 1, results: [] });
   expect((await ask('v2/pox/cycles?offset=9')).body).toMatchObject({ total: 1, results: [] });
 });
 
 test("a contract's prints have amounts and heights as text", async () => {
   const { body } = await ask(`v1/pox4/tx/${txIds[0]}`);
+  const place = { block_height: 1, tx_id: txIds[0], tx_index: 0, event_index: 0 };
+  const state = { stacker: A, locked: '700', balance: '300', burnchain_unlock_height: '140' };
+  const lock = { lock_amount: '700', lock_period: '1', start_burn_height: '100', unlock_burn_height: '140' };
   expect(body.results).toEqual([
     {
-      block_height: 1,
-      tx_id: txIds[0],
-      tx_index: 0,
-      event_index: 0,
-      stacker: A,
-      locked: '700',
-      balance: '300',
-      burnchain_unlock_height: '140',
+      ...place,
+      ...state,
       pox_addr: BITCOIN,
       pox_addr_raw: '0x00164247d6f2b425ac5771423ae6c80c754f7172b0',
       name: 'stack-stx',
-      data: {
-        lock_amount: '700',
-        lock_period: '1',
-        start_burn_height: '100',
-        unlock_burn_height: '140',
-        signer_key: KEY,
-        start_cycle_id: '6',
-        end_cycle_id: '7',
-      },
+      data: { ...lock, signer_key: KEY, start_cycle_id: '6', end_cycle_id: '7' },
     },
   ]);
   expect((await ask(`v1/pox4/stacker/${A}`)).body.results).toEqual(body.results);
@@ -195,15 +167,9 @@ test("a contract's prints have amounts and heights as text", async () => {
 });
 
 test('an active delegation has its end as a number', async () => {
+  const amounts = { amount_ustx: '5', burn_block_unlock_height: 5_000 };
   expect((await ask(`v1/pox4/${A}/delegations`)).body.results).toEqual([
-    {
-      stacker: B,
-      pox_addr: BITCOIN,
-      amount_ustx: '5',
-      burn_block_unlock_height: 5_000,
-      block_height: 1,
-      tx_id: txIds[1],
-    },
+    { stacker: B, pox_addr: BITCOIN, ...amounts, block_height: 1, tx_id: txIds[1] },
   ]);
 });
 
@@ -298,35 +264,36 @@ test('returns a reward cycle of pox-5 by number, current or previous', async () 
   });
   const nine = poxBlock(eight, 'nine', [], { burn_block_height: 180 });
   using index = ingestOf([mined.event, eight.event, nine.event]);
-  const read = openSnapshots(index.path);
-  try {
-    const app = apiOf(read);
-    const cycle = async (cycleId: string) => {
-      const response = await app.handle(new Request(`http://localhost/extended/v3/staking/cycles/${cycleId}`));
-      return { status: response.status, body: (await response.json()) as Record<string, unknown> };
-    };
-    const previous = await cycle('previous');
-    expect(previous.body).toEqual({
-      number: 8,
-      status: 'finished',
-      schedule: { start: { bitcoin_height: 160 }, prepare_phase_start: null, end: { bitcoin_height: 179 } },
-      locked: {
-        stx: { stx_only: '7', bonds: '10000000', total: '10000007' },
-        btc: { total: '1000', native: '0', sbtc: '1000' },
-      },
-      participants: { stakers: { stx_only: 1, bonds: 1 }, signers: 0 },
-      bonds: { total: 1, indexes: [0] },
-      rewards: { btc: { total: '73', waterfall: { bonds: '50', stx_only: '20', reserve_deposit: '3' }, claimed: '9' } },
-    });
-    expect(await cycle('8')).toEqual(previous);
-    expect((await cycle('current')).body).toMatchObject({ number: 9, status: 'reward_phase' });
-    const answers = await Promise.all(['10', '99999999999999999999', 'next', '-1'].map(cycle));
-    expect(answers.map(({ status }) => status)).toEqual([404, 404, 400, 400]);
-    expect(answers[0]!.body).toMatchObject({ message: 'PoX cycle not found' });
-  } finally {
-    read.close();
-  }
+  using api = openApi(index.path);
+  const cycle = async (cycleId: string) => {
+    const response = await api.get(`/extended/v3/staking/cycles/${cycleId}`);
+    return { status: response.status, body: (await response.json()) as Record<string, unknown> };
+  };
+  const previous = await cycle('previous');
+  expect(previous.body).toEqual({
+    number: 8,
+    status: 'finished',
+    schedule: { start: { bitcoin_height: 160 }, prepare_phase_start: null, end: { bitcoin_height: 179 } },
+    locked: {
+      stx: { stx_only: '7', bonds: '10000000', total: '10000007' },
+      btc: { total: '1000', native: '0', sbtc: '1000' },
+    },
+    participants: { stakers: { stx_only: 1, bonds: 1 }, signers: 0 },
+    bonds: { total: 1, indexes: [0] },
+    rewards: { btc: { total: '73', waterfall: { bonds: '50', stx_only: '20', reserve_deposit: '3' }, claimed: '9' } },
+  });
+  expect(await cycle('8')).toEqual(previous);
+  expect((await cycle('current')).body).toMatchObject({ number: 9, status: 'reward_phase' });
+  const answers = await Promise.all(['10', '99999999999999999999', 'next', '-1'].map(cycle));
+  expect(answers.map(({ status }) => status)).toEqual([404, 404, 400, 400]);
+  expect(answers[0]!.body).toMatchObject({ message: 'PoX cycle not found' });
 });
+
+interface Page {
+  total: number;
+  cursor: { next: string | null };
+  results: object[];
+}
 
 test("returns the rewards of a signer's stakers in a cycle, in pages", async () => {
   const precision = 10n ** 18n;
@@ -338,38 +305,28 @@ test("returns the rewards of a signer's stakers in a cycle, in pages", async () 
     [bonds.claim(A, 0, 1_500, manager, 8)],
   ]);
   using index = ingestOf([mined.event]);
-  const read = openSnapshots(index.path);
-  try {
-    const app = apiOf(read);
-    const path = `/stackside/v1/staking/signers/${manager}/cycles/8/stakers`;
-    const page = async (query: string) =>
-      (await (await app.handle(new Request(`http://localhost${path}${query}`))).json()) as {
-        total: number;
-        cursor: { next: string | null };
-        results: object[];
-      };
-    const first = await page('?limit=1');
-    const second = await page(`?limit=1&cursor=${first.cursor.next}`);
-    expect([first.total, second.total, second.cursor.next]).toEqual([2, 2, null]);
-    expect([...first.results, ...second.results]).toEqual([
-      {
-        staker: A,
-        type: 'stake',
-        bond_index: null,
-        locked: { btc: '0', stx: '7' },
-        rewards: { btc: { accrued: '21', claimed: '0', claimable: '21' } },
-      },
-      {
-        staker: A,
-        type: 'bond',
-        bond_index: 0,
-        locked: { btc: '1000', stx: '10000000' },
-        rewards: { btc: { accrued: '2000', claimed: '1500', claimable: '500' } },
-      },
-    ]);
-  } finally {
-    read.close();
-  }
+  using api = openApi(index.path);
+  const path = `/stackside/v1/staking/signers/${manager}/cycles/8/stakers`;
+  const page = async (query: string) => (await (await api.get(path + query)).json()) as Page;
+  const first = await page('?limit=1');
+  const second = await page(`?limit=1&cursor=${first.cursor.next}`);
+  expect([first.total, second.total, second.cursor.next]).toEqual([2, 2, null]);
+  expect([...first.results, ...second.results]).toEqual([
+    {
+      staker: A,
+      type: 'stake',
+      bond_index: null,
+      locked: { btc: '0', stx: '7' },
+      rewards: { btc: { accrued: '21', claimed: '0', claimable: '21' } },
+    },
+    {
+      staker: A,
+      type: 'bond',
+      bond_index: 0,
+      locked: { btc: '1000', stx: '10000000' },
+      rewards: { btc: { accrued: '2000', claimed: '1500', claimable: '500' } },
+    },
+  ]);
 });
 
 test("returns a principal's rewards by cycle, newest first, with an ETag that changes with Bitcoin", async () => {
@@ -379,37 +336,19 @@ test("returns a principal's rewards by cycle, newest first, with an ETag that ch
   const paid = burnBlock(103, 'a', null, [[BITCOIN, 12]]);
   const answerOf = async (burnBlocks: (typeof paid)[]) => {
     using index = ingestOf([later.event, tip.event, ...burnBlocks]);
-    const read = openSnapshots(index.path);
-    try {
-      const checked = checkedApp({
-        snapshots: read,
-        version: 'stackside v0.0.0 (test:test)',
-        log: () => {},
-      });
-      const answer = await checked.handle(new Request(`http://localhost${path}`));
-      return {
-        etag: answer.headers.get('etag'),
-        body: (await answer.json()) as { results: Record<string, unknown>[] },
-      };
-    } finally {
-      read.close();
-    }
+    using api = openApi(index.path);
+    const answer = await api.get(path);
+    const body = (await answer.json()) as { results: Record<string, unknown>[] };
+    return { etag: answer.headers.get('etag'), body };
   };
   const { etag, body } = await answerOf([paid]);
   const toAddress = (btc: string) => ({ btc, claimed_btc: null, claimable_btc: null });
   const stack = { pox_version: 'pox4', type: 'solo', bond_index: null, pool: null, locked: { btc: '0', stx: '700' } };
+  const inPox5 = { pox_version: 'pox5', type: 'stake', locked: { btc: '0', stx: '7' } };
+  const none = { btc: '0', claimed_btc: '0', claimable_btc: '0' };
   expect(body).toMatchObject({ total: 3, limit: 20, cursor: { next: null, previous: null } });
   expect(body.results).toEqual([
-    {
-      cycle: 6,
-      pox_version: 'pox5',
-      type: 'stake',
-      bond_index: null,
-      pool: null,
-      locked: { btc: '0', stx: '7' },
-      bitcoin_address: null,
-      rewards: { btc: '0', claimed_btc: '0', claimable_btc: '0' },
-    },
+    { cycle: 6, ...stack, ...inPox5, bitcoin_address: null, rewards: none },
     { cycle: 6, ...stack, bitcoin_address: BITCOIN, rewards: null },
     { cycle: 5, ...stack, bitcoin_address: BITCOIN, rewards: toAddress('12') },
   ]);

@@ -2,17 +2,12 @@
 import { describe, expect, test } from 'bun:test';
 import { stxText } from '../../src/api/v1/stx-supply.ts';
 import { memoryIndex } from '../support/data/memory-index.ts';
-import { alice, block, receipt, transfer } from '../support/events/handmade.ts';
+import { alice, block, nodeEvent, receipt, transfer } from '../support/events/handmade.ts';
 import { testApp } from './test-app.ts';
 
 const transaction = transfer(alice, 0, 0);
-const mint = (event_index: number, amount: string) => ({
-  txid: transaction.id,
-  event_index,
-  committed: true,
-  type: 'stx_mint_event',
-  stx_mint_event: { recipient: alice.address, amount },
-});
+const mint = (index: number, amount: string) =>
+  nodeEvent(transaction.id, index, 'stx_mint_event', { recipient: alice.address, amount });
 const first = block(null, 'first', [receipt(transaction, 0)], { events: [mint(0, '42')] });
 const later = transfer(alice, 1, 0);
 const tip = block(first, 'tip', [receipt(later, 0)], { events: [{ ...mint(0, '1234567890123414'), txid: later.id }] });

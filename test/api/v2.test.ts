@@ -45,12 +45,11 @@ describe('rejects with 400 and the name of the parameter:', () => {
     [`${path}?offset=-1`, 'querystring/offset must be >= 0'],
     [`${path}?cursor=`, `querystring/cursor must be ${CURSOR}, or ${item}`],
     [`${path}?cursor=1:2`, `querystring/cursor must be ${CURSOR}, or ${item}`],
-    [
-      `${path}?cursor=0x12`,
-      'querystring/cursor must be a cursor that this list returned; omit it to get the first page',
-    ],
+    [`${path}?cursor=0x12`, `querystring/cursor must be ${OWN_CURSOR}`],
   ];
   const CURSOR = 'a cursor from an earlier response, unchanged';
+  const OWN_CURSOR = 'a cursor that this list returned; omit it to get the first page';
+  const STATUS = 'smart-contracts/status?contract_id=';
   const HASH = 'the index block hash of a block';
   const EVENT =
     'block height, microblock sequence (2147483647 if there is none), index of the transaction and index of the event, with colons between them';
@@ -76,15 +75,9 @@ describe('rejects with 400 and the name of the parameter:', () => {
     ['blocks/by-block-time/x', 'params/timestamp must be integer'],
     ['blocks/by-block-time/-1', 'params/timestamp must be >= 0'],
     ['smart-contracts/status', "querystring must have required property 'contract_id'"],
-    ['smart-contracts/status?contract_id=', `querystring/contract_id/0 must be ${RULES.contract}`],
-    [
-      `smart-contracts/status?contract_id=${CONTRACT}&contract_id=nonsense`,
-      `querystring/contract_id/1 must be ${RULES.contract}`,
-    ],
-    [
-      `smart-contracts/status?contract_id=${CONTRACT},${CONTRACT}`,
-      `querystring/contract_id/0 must be ${RULES.contract}`,
-    ],
+    [STATUS, `querystring/contract_id/0 must be ${RULES.contract}`],
+    [`${STATUS}${CONTRACT}&contract_id=nonsense`, `querystring/contract_id/1 must be ${RULES.contract}`],
+    [`${STATUS}${CONTRACT},${CONTRACT}`, `querystring/contract_id/0 must be ${RULES.contract}`],
   ])('%s', async (path, message) => {
     expect(await ask(path!)).toMatchObject({ status: 400, body: { code: 'VALIDATION', message: message! } });
   });
@@ -113,7 +106,14 @@ describe('returns 404:', () => {
   });
 });
 
+const bitcoinBlock = {
+  burn_block_time: 1030,
+  burn_block_time_iso: '1970-01-01T00:17:10.000Z',
+  burn_block_hash: hash(103),
+  burn_block_height: 103,
+};
 const block3 = {
+  ...bitcoinBlock,
   canonical: true,
   height: 3,
   hash: hash(0xb3),
@@ -123,10 +123,6 @@ const block3 = {
   index_block_hash: hash(0xc3),
   parent_block_hash: hash(0xb2),
   parent_index_block_hash: hash(0xc2),
-  burn_block_time: 1030,
-  burn_block_time_iso: '1970-01-01T00:17:10.000Z',
-  burn_block_hash: hash(103),
-  burn_block_height: 103,
   miner_txid: hash(0xd3),
   tx_count: 2,
   execution_cost_read_count: 1,
@@ -244,10 +240,7 @@ describe('signatures of a block', () => {
 
 describe('burn blocks', () => {
   const newest = {
-    burn_block_time: 1030,
-    burn_block_time_iso: '1970-01-01T00:17:10.000Z',
-    burn_block_hash: hash(103),
-    burn_block_height: 103,
+    ...bitcoinBlock,
     stacks_blocks: [hash(0xb3)],
     avg_block_time: 0,
     total_tx_count: 2,
@@ -316,11 +309,8 @@ describe('fees', () => {
   });
 
   test('are percentiles over all types and for each type', () => {
-    const types = [
-      ...Array(3).fill('contract_call'),
-      ...Array(3).fill('smart_contract'),
-      ...Array(4).fill('token_transfer'),
-    ];
+    const counts = { contract_call: 3, smart_contract: 3, token_transfer: 4 };
+    const types = Object.entries(counts).flatMap(([type, count]) => Array<string>(count).fill(type));
     expect(feesOf(types.map((type, index) => [type, index * 100_000, 1]))).toEqual({
       all: feeLevels(225_000, 450_000, 675_000, 855_000),
       contract_call: feeLevels(50_000, 100_000, 150_000, 190_000),
@@ -330,24 +320,11 @@ describe('fees', () => {
   });
 
   test('count repeated fees, and round halves to even', () => {
-    expect(
-      feesOf([
-        ['token_transfer', 1, 1],
-        ['token_transfer', 2, 1],
-      ]),
-    ).toMatchObject({ all: feeLevels(1, 2, 2, 2) });
-    expect(
-      feesOf([
-        ['token_transfer', 2, 1],
-        ['token_transfer', 3, 1],
-      ]),
-    ).toMatchObject({ all: feeLevels(2, 2, 3, 3) });
-    expect(
-      feesOf([
-        ['token_transfer', 1, 9],
-        ['token_transfer', 5, 1],
-      ]),
-    ).toMatchObject({ all: feeLevels(1, 1, 1, 3) });
+    const transfersOf = (...counts: [fee: number, transactions: number][]) =>
+      feesOf(counts.map(([fee, transactions]) => ['token_transfer', fee, transactions]));
+    expect(transfersOf([1, 1], [2, 1])).toMatchObject({ all: feeLevels(1, 2, 2, 2) });
+    expect(transfersOf([2, 1], [3, 1])).toMatchObject({ all: feeLevels(2, 2, 3, 3) });
+    expect(transfersOf([1, 9], [5, 1])).toMatchObject({ all: feeLevels(1, 1, 1, 3) });
   });
 
   test('count a transaction of an unlisted type only in the total', () => {
@@ -364,19 +341,13 @@ describe('the status of contracts', () => {
     const { json } = testApp(memoryIndex([...sampleEvents(), four.event, announcement([waits])]));
     const ids = [CONTRACT, `${HOLDER}.waits`, `${HOLDER}.failed`, `${OTHER}.none`, OTHER, `${MISTYPED}.a`, CONTRACT];
     const { body } = await json(`/extended/v2/smart-contracts/status?contract_id=${ids.join('&contract_id=')}`);
+    const found = (contract_id: string, status: string, tx_id: string, more: object = {}) => ({
+      [contract_id]: { found: true, result: { status, tx_id, contract_id, ...more } },
+    });
     expect(body).toEqual({
-      [CONTRACT]: {
-        found: true,
-        result: { status: 'success', tx_id: idAt(1, 1), contract_id: CONTRACT, block_height: 1 },
-      },
-      [`${HOLDER}.waits`]: {
-        found: true,
-        result: { status: 'pending', tx_id: waits.id, contract_id: `${HOLDER}.waits` },
-      },
-      [`${HOLDER}.failed`]: {
-        found: true,
-        result: { status: 'abort_by_response', tx_id: failed.id, contract_id: `${HOLDER}.failed`, block_height: 4 },
-      },
+      ...found(CONTRACT, 'success', idAt(1, 1), { block_height: 1 }),
+      ...found(`${HOLDER}.waits`, 'pending', waits.id),
+      ...found(`${HOLDER}.failed`, 'abort_by_response', failed.id, { block_height: 4 }),
       [`${OTHER}.none`]: { found: false },
       [OTHER]: { found: false },
       [`${MISTYPED}.a`]: { found: false },

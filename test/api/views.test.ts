@@ -85,6 +85,10 @@ function expectRows(actual: Row[], expected: Row[], minimum = 3): void {
   expect(sortRows(actual)).toEqual(sortRows(expected));
 }
 
+/** Compares all columns of the expected rows with a view. */
+const expectView = (view: string, expected: Row[], minimum?: number): void =>
+  expectRows(columnsOf(view, Object.keys(expected[0]!).join(', ')), expected, minimum);
+
 /** Returns some columns of a view. @param names columns of the row that {@link expectRows} compares, in its order */
 const columnsOf = (view: string, names: string, rest = ''): Row[] => rows(`SELECT ${names} FROM ${view} ${rest}`);
 
@@ -129,7 +133,7 @@ test('v1_blocks equals the API', async () => {
     cost_runtime: block.execution_cost_runtime,
     cost_write_length: block.execution_cost_write_length,
   }));
-  expectRows(columnsOf('v1_blocks', Object.keys(expected[0]!).join(', ')), expected);
+  expectView('v1_blocks', expected);
 });
 
 /** The columns that a transaction's type adds. */
@@ -194,7 +198,7 @@ test('v1_contract_calls equals the API', () => {
       fee: tx.fee_rate,
       result: tx.result.hex,
     }));
-  expectRows(columnsOf('v1_contract_calls', Object.keys(expected[0]!).join(', ')), expected, 30);
+  expectView('v1_contract_calls', expected, 30);
 });
 
 test('v1_contracts equals the API', async () => {
@@ -203,7 +207,7 @@ test('v1_contracts equals the API', async () => {
     const { contract_id, clarity_version } = tx.smart_contract;
     expected.push({ contract_id, ...placeOf(tx), tx_id: tx.tx_id, status: tx.status, clarity_version });
   }
-  expectRows(columnsOf('v1_contracts', Object.keys(expected[0]!).join(', ')), expected);
+  expectView('v1_contracts', expected);
   for (const { contract_id, interface: stored } of rows(`SELECT * FROM v1_contracts WHERE status = 'success'`)) {
     const { abi } = await get(`/extended/v1/contract/${contract_id}`);
     expect(JSON.parse(String(stored))).toEqual(JSON.parse(abi));
@@ -264,7 +268,7 @@ function eventRow({ transaction, event }: EventOfTransaction): Row {
 test('v1_events, v1_contract_logs and v1_principal_events equal the API', async () => {
   const pairs = await listEvents();
   const expected = pairs.map(eventRow);
-  expectRows(columnsOf('v1_events', Object.keys(expected[0]!).join(', ')), expected, 120);
+  expectView('v1_events', expected, 120);
 
   const contracts = column('SELECT DISTINCT contract_id FROM v1_contract_logs');
   const logs = [];
@@ -355,7 +359,7 @@ test('v1_burn_blocks and v1_burn_rewards equal the API', async () => {
     block_count: anchor.stacks_blocks.length,
     tx_count: anchor.total_tx_count,
   }));
-  expectRows(columnsOf('v1_burn_blocks', Object.keys(anchors[0]!).join(', ')), anchors);
+  expectView('v1_burn_blocks', anchors);
 
   const paid = (await pages('/extended/v1/burnchain/rewards', 100)).map((reward) => ({
     burn_block_height: reward.burn_block_height,
@@ -365,22 +369,18 @@ test('v1_burn_blocks and v1_burn_rewards equal the API', async () => {
     amount: reward.reward_amount,
     burn_amount: reward.burn_amount,
   }));
-  expectRows(columnsOf('v1_burn_rewards', Object.keys(paid[0]!).join(', ')), paid);
+  expectView('v1_burn_rewards', paid);
 });
 
 test('v1_reward_cycle_signers equals the API', async () => {
   const expected: Row[] = [];
   for (const cycle of column('SELECT cycle FROM reward_cycles')) {
     for (const signer of await pages(`/extended/v2/pox/cycles/${cycle}/signers`, 100)) {
-      expected.push({
-        cycle: Number(cycle),
-        signer_key: signer.signing_key,
-        weight: signer.weight,
-        stacked: signer.stacked_amount,
-      });
+      const { signing_key: signer_key, weight, stacked_amount: stacked } = signer;
+      expected.push({ cycle: Number(cycle), signer_key, weight, stacked });
     }
   }
-  expectRows(columnsOf('v1_reward_cycle_signers', 'cycle, signer_key, weight, stacked'), expected);
+  expectView('v1_reward_cycle_signers', expected);
 });
 
 test('the staking views equal the API', async () => {
@@ -408,10 +408,8 @@ test('the staking views equal the API', async () => {
     paid_out: bond.balances.paid_out.btc,
   }));
   expectRows(stakingRows('v1_bonds', Object.keys(bonds[0]!).join(', ')), bonds);
-  const signers = (await walk('/extended/v3/staking/signers', from)).map(({ signer, signer_key }) => ({
-    signer,
-    signer_key,
-  }));
+  const listed = await walk('/extended/v3/staking/signers', from);
+  const signers = listed.map(({ signer, signer_key }) => ({ signer, signer_key }));
   expectRows(stakingRows('v1_staking_signers', 'signer, signer_key'), signers);
 
   const names = 'bond_index, staker, signer, btc_locked, stx_locked, has_left_early, rewards_accrued, rewards_claimed';
@@ -457,12 +455,8 @@ test('the staking views equal the API', async () => {
   const stackers: Row[] = [];
   for (const { cycle, signer_key } of stakingRows('v1_reward_cycle_signers', 'cycle, signer_key')) {
     for (const stacker of await pages(`/extended/v2/pox/cycles/${cycle}/signers/${signer_key}/stackers`, 100, from)) {
-      stackers.push({
-        cycle: cycle!,
-        signer_key: signer_key!,
-        stacker: stacker.stacker_address,
-        locked: stacker.stacked_amount,
-      });
+      const { stacker_address, stacked_amount: locked } = stacker;
+      stackers.push({ cycle: cycle!, signer_key: signer_key!, stacker: stacker_address, locked });
     }
   }
   const ofSigners = `v1_reward_cycle_stackers s WHERE EXISTS (SELECT 1 FROM v1_reward_cycle_signers g
@@ -471,18 +465,11 @@ test('the staking views equal the API', async () => {
 
   // On mainnet the network sets the cycles, regardless of bonds.
   file.run('BEGIN; UPDATE progress SET chain_id = 1');
-  expect(stakingRows('v1_reward_cycles', heights)[0]).toMatchObject({
-    first: 666_050 + 11 * 2_100,
-    last: 666_050 + 12 * 2_100 - 1,
-  });
+  const start = 666_050 + 11 * 2_100;
+  expect(stakingRows('v1_reward_cycles', heights)[0]).toMatchObject({ first: start, last: start + 2_100 - 1 });
   file.run('ROLLBACK; BEGIN; DELETE FROM bonds');
-  expect(stakingRows('v1_reward_cycles', heights)[0]).toEqual({
-    cycle: 11,
-    first: null,
-    last: null,
-    first_block: null,
-    last_block: null,
-  });
+  const unknown = { first: null, last: null, first_block: null, last_block: null };
+  expect(stakingRows('v1_reward_cycles', heights)[0]).toEqual({ cycle: 11, ...unknown });
   file.run('ROLLBACK');
 });
 
@@ -509,20 +496,10 @@ test('v1_mempool_transactions equals the API', async () => {
   const expected: Row[] = [];
   for (const id of column('SELECT tx_id FROM v1_mempool_transactions')) {
     const answer = await get(`/extended/v3/transactions/${id}`);
-    const { tx_id, status, receipt_block_height, type, fee_rate, sender, replaced_by_tx_id } = answer;
-    const { receipt_time } = answer;
-    expected.push({
-      tx_id,
-      status,
-      receipt_time,
-      receipt_block_height,
-      replaced_by_tx_id,
-      type,
-      fee: fee_rate,
-      sender: sender.address,
-      nonce: sender.nonce,
-      ...bodyOf(answer),
-    });
+    const { tx_id, status, receipt_time, receipt_block_height, type, fee_rate: fee, replaced_by_tx_id } = answer;
+    const { address: sender, nonce } = answer.sender;
+    const receipt = { status, receipt_time, receipt_block_height, replaced_by_tx_id };
+    expected.push({ tx_id, ...receipt, type, fee, sender, nonce, ...bodyOf(answer) });
   }
   const names = Object.keys(expected[0]!).map((name) =>
     // The API rounds to seconds.
@@ -545,29 +522,13 @@ test('v1_hooks and v1_hook_deliveries contain the stored hooks and deliveries', 
   );
   db.run('UPDATE progress SET hooks_evaluated = 9, hooks_cursor_height = 70, hooks_evaluated_at = 1700000009000');
   const id = db.query<{ id: number }, []>("SELECT id FROM hooks WHERE uuid = 'u1'").get()!.id;
-  inserter(
-    db,
-    hookDeliveriesTable,
-  )({
-    webhook_id: 'evt_1',
-    hook_id: id,
-    queue: 0,
-    reason: 1,
-    sequence: 1,
-    state: 2,
-    created_at: 1_700_000_000_001,
-    next_attempt_at: null,
-    delivered_at: 1_700_000_000_999,
-    tried_since: null,
-    attempts: 2,
-    blocks: '{"apply":[],"rollback":[]}',
-    min_height: 3,
-    max_height: 4,
-    body_bytes: 5,
-    body_sha256: new Uint8Array(32).fill(0xab),
-    backfill_id: null,
-    problem: null,
-  });
+  const insert = inserter(db, hookDeliveriesTable);
+  const delivery = { webhook_id: 'evt_1', hook_id: id, queue: 0, reason: 1, sequence: 1, state: 2, attempts: 2 };
+  const times = { created_at: 1_700_000_000_001, delivered_at: 1_700_000_000_999 };
+  const blocks = { blocks: '{"apply":[],"rollback":[]}', min_height: 3, max_height: 4 };
+  const body = { body_bytes: 5, body_sha256: new Uint8Array(32).fill(0xab) };
+  const absent = { next_attempt_at: null, tried_since: null, backfill_id: null, problem: null };
+  insert({ ...delivery, ...times, ...blocks, ...body, ...absent });
   const seconds = (name: string) => `substr(${name}, 1, 19) || '.000Z' AS ${name}`;
   const expected = ['u1', 'u2'].map((uuid) => {
     const { status } = serializedHook({
