@@ -320,8 +320,7 @@ describe('GET /extended/v3/smart-contracts/{contract_id}', () => {
 
   test('returns 404 for an unknown contract', async () => {
     const { status, body } = await app.json(path(`${ADDRESS}.none`));
-    expect(status).toBe(404);
-    expect(body).toEqual({ statusCode: 404, error: 'Not Found', message: 'Smart contract not found' });
+    expect([status, body]).toEqual([404, { statusCode: 404, error: 'Not Found', message: 'Smart contract not found' }]);
   });
 });
 

@@ -15,16 +15,17 @@ afterAll(() => tour.end());
 
 /** Valid values for each kind of parameter, which the tour's chain needn't contain. */
 const HASH = `0x${'ab'.repeat(32)}`;
+const ADDRESS = 'ST1PQHQKV0RJXZFY1DGX8MNSNYVE3VGZJSRTPGZGM';
 const examples: Readonly<Record<string, string>> = {
   tx_id: HASH,
   hash: HASH,
   block_hash: HASH,
   burn_block_hash: HASH,
   height_or_hash: '1',
-  principal: 'ST1PQHQKV0RJXZFY1DGX8MNSNYVE3VGZJSRTPGZGM',
-  address: 'ST1PQHQKV0RJXZFY1DGX8MNSNYVE3VGZJSRTPGZGM',
-  contract_id: 'ST1PQHQKV0RJXZFY1DGX8MNSNYVE3VGZJSRTPGZGM.token',
-  asset_identifier: 'ST1PQHQKV0RJXZFY1DGX8MNSNYVE3VGZJSRTPGZGM.token::coin',
+  principal: ADDRESS,
+  address: ADDRESS,
+  contract_id: `${ADDRESS}.token`,
+  asset_identifier: `${ADDRESS}.token::coin`,
   value: `0x01${'00'.repeat(15)}01`,
   network: 'mainnet',
   trait_abi: '{"functions":[]}',
@@ -35,7 +36,7 @@ const examples: Readonly<Record<string, string>> = {
   uuid: '01234567-89ab-cdef-0123-456789abcdef',
   blockchain: 'stacks',
   pox: 'pox4',
-  pool_principal: 'ST1PQHQKV0RJXZFY1DGX8MNSNYVE3VGZJSRTPGZGM',
+  pool_principal: ADDRESS,
   signer_key: `0x${'02'.repeat(33)}`,
   cycle_number: '6',
   burnchain_address: 'mhYeZXrSEuyf2wbJ14qZ2apG7ofMLDj9Ss',
@@ -95,11 +96,7 @@ test('rejects an invalid value with 400 and the name of the parameter', async ()
         const address = url(route, { [parameter.name]: value });
         const response = await ask(address);
         const text = await response.text();
-        expect({ address, status: response.status, named: text.includes(parameter.name) }).toEqual({
-          address,
-          status: 400,
-          named: true,
-        });
+        expect([address, response.status, text.includes(parameter.name)]).toEqual([address, 400, true]);
       }
     }
   }
@@ -113,11 +110,7 @@ test('rejects a request without a required parameter with 400 and its name', asy
       address.searchParams.delete(name);
       const response = await ask(address.href);
       const text = await response.text();
-      expect({ address: address.href, status: response.status, named: text.includes(name) }).toEqual({
-        address: address.href,
-        status: 400,
-        named: true,
-      });
+      expect([address.href, response.status, text.includes(name)]).toEqual([address.href, 400, true]);
     }
   }
 });
@@ -138,21 +131,10 @@ test('rejects an unknown parameter with 400 and its name below /stackside/v1, an
 });
 
 describe('for any parameter value', () => {
+  const SQL = "'; DROP TABLE blocks";
   const junk = fc.oneof(
     fc.string({ minLength: 1, unit: character }),
-    fc.constantFrom(
-      '0',
-      '-1',
-      '1e3',
-      '0x',
-      '0x0',
-      '9'.repeat(30),
-      '%00',
-      '..',
-      'null',
-      '\u0000',
-      "'; DROP TABLE blocks",
-    ),
+    fc.constantFrom('0', '-1', '1e3', '0x', '0x0', '9'.repeat(30), '%00', '..', 'null', '\u0000', SQL),
     fc.uint8Array({ maxLength: 40 }).map((bytes) => `0x${bytes.toHex()}`),
   );
 

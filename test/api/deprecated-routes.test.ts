@@ -8,74 +8,69 @@ import { routesOf } from '../support/api/app.ts';
 import { routeContext } from './route-context.ts';
 
 /** Successors of each deprecated route, with the parameter names of the deprecated path. */
-type Table = Readonly<Record<string, readonly string[]>>;
+type Table = Readonly<Record<string, string | readonly string[]>>;
 
 const V2: Table = {
-  'GET /extended/v2/addresses/{address}/transactions/{tx_id}/events': [
+  'GET /extended/v2/addresses/{address}/transactions/{tx_id}/events':
     '/extended/v3/principals/{address}/transactions/{tx_id}/balance-changes',
-  ],
-  'GET /extended/v2/addresses/{address}/transactions': ['/extended/v3/principals/{address}/transactions'],
-  'GET /extended/v2/addresses/{principal}/balances/stx': ['/extended/v3/principals/{principal}/balances/stx'],
-  'GET /extended/v2/addresses/{principal}/balances/ft': ['/extended/v3/principals/{principal}/balances/ft'],
-  'GET /extended/v2/addresses/{principal}/balances/ft/{token}': [
+  'GET /extended/v2/addresses/{address}/transactions': '/extended/v3/principals/{address}/transactions',
+  'GET /extended/v2/addresses/{principal}/balances/stx': '/extended/v3/principals/{principal}/balances/stx',
+  'GET /extended/v2/addresses/{principal}/balances/ft': '/extended/v3/principals/{principal}/balances/ft',
+  'GET /extended/v2/addresses/{principal}/balances/ft/{token}':
     '/extended/v3/principals/{principal}/balances/ft/{token}',
-  ],
-  'GET /extended/v2/blocks/{height_or_hash}/transactions': ['/extended/v3/blocks/{height_or_hash}/transactions'],
+  'GET /extended/v2/blocks/{height_or_hash}/transactions': '/extended/v3/blocks/{height_or_hash}/transactions',
 };
 
 const V1: Table = {
-  'GET /extended/v1/tx': ['/extended/v3/transactions'],
-  'GET /extended/v1/tx/{tx_id}': ['/extended/v3/transactions/{tx_id}'],
-  'GET /extended/v1/tx/{tx_id}/raw': ['/v3/transaction/{tx_id}'],
-  'GET /extended/v1/tx/mempool': ['/extended/v3/mempool/transactions'],
-  'GET /extended/v1/tx/block/{block_hash}': ['/extended/v3/blocks/{block_hash}/transactions'],
-  'GET /extended/v1/tx/block_height/{height}': ['/extended/v3/blocks/{height}/transactions'],
+  'GET /extended/v1/tx': '/extended/v3/transactions',
+  'GET /extended/v1/tx/{tx_id}': '/extended/v3/transactions/{tx_id}',
+  'GET /extended/v1/tx/{tx_id}/raw': '/v3/transaction/{tx_id}',
+  'GET /extended/v1/tx/mempool': '/extended/v3/mempool/transactions',
+  'GET /extended/v1/tx/block/{block_hash}': '/extended/v3/blocks/{block_hash}/transactions',
+  'GET /extended/v1/tx/block_height/{height}': '/extended/v3/blocks/{height}/transactions',
   'GET /extended/v1/tx/events': [],
-  'GET /extended/v1/address/{principal}/stx': ['/extended/v3/principals/{principal}/balances/stx'],
+  'GET /extended/v1/address/{principal}/stx': '/extended/v3/principals/{principal}/balances/stx',
   'GET /extended/v1/address/{principal}/balances': [
     '/extended/v3/principals/{principal}/balances/stx',
     '/extended/v3/principals/{principal}/balances/ft',
     '/extended/v3/principals/{principal}/balances/nft',
   ],
-  'GET /extended/v1/address/{principal}/transactions': ['/extended/v3/principals/{principal}/transactions'],
-  'GET /extended/v1/address/{principal}/transactions_with_transfers': [
+  'GET /extended/v1/address/{principal}/transactions': '/extended/v3/principals/{principal}/transactions',
+  'GET /extended/v1/address/{principal}/transactions_with_transfers':
     '/extended/v3/principals/{principal}/transactions',
-  ],
-  'GET /extended/v1/address/{principal}/{tx_id}/with_transfers': [
+  'GET /extended/v1/address/{principal}/{tx_id}/with_transfers':
     '/extended/v3/principals/{principal}/transactions/{tx_id}/balance-changes',
-  ],
-  'GET /extended/v1/address/{principal}/mempool': ['/extended/v3/principals/{principal}/mempool/transactions'],
-  'GET /extended/v1/address/{principal}/nonces': ['/extended/v3/principals/{principal}/nonces'],
+  'GET /extended/v1/address/{principal}/mempool': '/extended/v3/principals/{principal}/mempool/transactions',
+  'GET /extended/v1/address/{principal}/nonces': '/extended/v3/principals/{principal}/nonces',
   'GET /extended/v1/address/{principal}/assets': [],
-  'GET /extended/v1/address/{principal}/stx_inbound': ['/extended/v3/principals/{principal}/transfers/stx/inbound'],
+  'GET /extended/v1/address/{principal}/stx_inbound': '/extended/v3/principals/{principal}/transfers/stx/inbound',
   // By parameters of the query.
-  'GET /extended/v1/tokens/nft/holdings': ['/extended/v3/principals/{principal}/balances/nft'],
-  'GET /extended/v1/tokens/nft/history': ['/extended/v3/tokens/nft/{asset_identifier}/{value}/history'],
+  'GET /extended/v1/tokens/nft/holdings': '/extended/v3/principals/{principal}/balances/nft',
+  'GET /extended/v1/tokens/nft/history': '/extended/v3/tokens/nft/{asset_identifier}/{value}/history',
   'GET /extended/v1/tokens/nft/mints': [],
-  'GET /extended/v1/tokens/ft/{token}/holders': ['/extended/v3/tokens/ft/{token}/holders'],
-  'GET /extended/v1/tokens/ft/stx/holders': ['/extended/v3/tokens/stx/holders'],
-  'GET /extended/v1/block': ['/extended/v2/blocks'],
-  'GET /extended/v1/block/{hash}': ['/extended/v2/blocks/{hash}'],
-  'GET /extended/v1/block/by_height/{height}': ['/extended/v2/blocks/{height}'],
-  'GET /extended/v1/block/by_burn_block_height/{burn_block_height}': [
+  'GET /extended/v1/tokens/ft/{token}/holders': '/extended/v3/tokens/ft/{token}/holders',
+  'GET /extended/v1/tokens/ft/stx/holders': '/extended/v3/tokens/stx/holders',
+  'GET /extended/v1/block': '/extended/v2/blocks',
+  'GET /extended/v1/block/{hash}': '/extended/v2/blocks/{hash}',
+  'GET /extended/v1/block/by_height/{height}': '/extended/v2/blocks/{height}',
+  'GET /extended/v1/block/by_burn_block_height/{burn_block_height}':
     '/extended/v2/burn-blocks/{burn_block_height}/blocks',
-  ],
-  'GET /extended/v1/block/by_burn_block_hash/{burn_block_hash}': ['/extended/v2/burn-blocks/{burn_block_hash}/blocks'],
-  'GET /extended/v1/contract/{contract_id}': ['/extended/v3/smart-contracts/{contract_id}'],
-  'GET /extended/v1/contract/{contract_id}/events': ['/extended/v2/smart-contracts/{contract_id}/logs'],
+  'GET /extended/v1/block/by_burn_block_hash/{burn_block_hash}': '/extended/v2/burn-blocks/{burn_block_hash}/blocks',
+  'GET /extended/v1/contract/{contract_id}': '/extended/v3/smart-contracts/{contract_id}',
+  'GET /extended/v1/contract/{contract_id}/events': '/extended/v2/smart-contracts/{contract_id}/logs',
   'GET /extended/v1/contract/by_trait': [],
   'GET /extended/v1/burnchain/reward_slot_holders': [],
   'GET /extended/v1/burnchain/reward_slot_holders/{address}': [],
   'GET /extended/v1/burnchain/rewards': [],
-  'GET /extended/v1/burnchain/rewards/{address}': ['/extended/v3/principals/{principal}/staking/bonds'],
-  'GET /extended/v1/burnchain/rewards/{address}/total': ['/extended/v3/principals/{principal}/staking'],
-  'POST /extended/v1/fee_rate': ['/v2/fees/transaction'],
-  'GET /extended/v1/stx_supply': ['/extended/v3/tokens/stx/supply'],
-  'GET /extended/v1/stx_supply/total/plain': ['/extended/v3/tokens/stx/supply'],
-  'GET /extended/v1/stx_supply/circulating/plain': ['/extended/v3/tokens/stx/supply'],
-  'GET /extended/v1/stx_supply/legacy_format': ['/extended/v3/tokens/stx/supply'],
-  'GET /extended/v1/info/network_block_times': ['/extended/v2/blocks/average-times'],
-  'GET /extended/v1/info/network_block_time/{network}': ['/extended/v2/blocks/average-times'],
+  'GET /extended/v1/burnchain/rewards/{address}': '/extended/v3/principals/{principal}/staking/bonds',
+  'GET /extended/v1/burnchain/rewards/{address}/total': '/extended/v3/principals/{principal}/staking',
+  'POST /extended/v1/fee_rate': '/v2/fees/transaction',
+  'GET /extended/v1/stx_supply': '/extended/v3/tokens/stx/supply',
+  'GET /extended/v1/stx_supply/total/plain': '/extended/v3/tokens/stx/supply',
+  'GET /extended/v1/stx_supply/circulating/plain': '/extended/v3/tokens/stx/supply',
+  'GET /extended/v1/stx_supply/legacy_format': '/extended/v3/tokens/stx/supply',
+  'GET /extended/v1/info/network_block_times': '/extended/v2/blocks/average-times',
+  'GET /extended/v1/info/network_block_time/{network}': '/extended/v2/blocks/average-times',
   'GET /extended/v1/faucets/btc/{address}': [],
   // Microblocks no longer exist.
   'GET /extended/v1/microblock': [],
@@ -96,7 +91,7 @@ const NAMES: Table = {
   'GET /v1/names/{name}/zonefile/{zoneFileHash}': [],
   'GET /v1/namespaces': [],
   'GET /v1/namespaces/{tld}/names': [],
-  'GET /v1/addresses/{blockchain}/{address}': ['/extended/v3/principals/{address}/balances/nft'],
+  'GET /v1/addresses/{blockchain}/{address}': '/extended/v3/principals/{address}/balances/nft',
   'GET /v2/prices/names/{name}': [],
   'GET /v2/prices/namespaces/{tld}': [],
 };
@@ -108,7 +103,10 @@ const OF_THE_NODE = ['/v2/fees/transaction', '/v3/transaction/{}'];
 const shape = (path: string): string => path.replace(/\{\w+\}/g, '{}').replace(/\?.*/, '');
 
 const tables = { ...V2, ...V1, ...NAMES };
-const rows = Object.entries(tables).map(([route, successors]) => ({ route: shape(route), successors }));
+const rows = Object.entries(tables).map(([route, successors]) => ({
+  route: shape(route),
+  successors: [successors].flat(),
+}));
 const routes = routesOf();
 const nameOf = ({ method, path }: Route): string => shape(`${method} ${path}`);
 const deprecated = routes.filter((route) => route.deprecated !== null);

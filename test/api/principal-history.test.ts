@@ -119,12 +119,10 @@ describe('over a simulated chain with forks', () => {
     points: { block_height: number; time: number; balance: string }[];
   }
 
-  const overTime = (server: typeof app, principal: string, asset: string): Promise<OverTime> =>
-    server
-      .json(
-        `/stackside/v1/principals/${principal}/balance-history${asset === 'stx' ? '' : `?asset_identifier=${encodeURIComponent(asset.slice(3))}`}`,
-      )
-      .then(({ body }) => body as OverTime);
+  const overTime = async (server: typeof app, principal: string, asset: string): Promise<OverTime> => {
+    const query = asset === 'stx' ? '' : `?asset_identifier=${encodeURIComponent(asset.slice(3))}`;
+    return (await server.json<OverTime>(`/stackside/v1/principals/${principal}/balance-history${query}`)).body;
+  };
 
   test('the balance over time has each change of the movements, and ends at the tip', async () => {
     const tip = 44;
@@ -159,14 +157,14 @@ describe('over a simulated chain with forks', () => {
     expect(sampled).toBeGreaterThan(0);
   });
 
+  interface Side {
+    results: { principal: string; amount: string }[];
+  }
+  type Activity = Record<'first' | 'last', { tx_id: string } | null> & Record<'received' | 'sent', Side>;
+
   test('counterparties match the movements, with the largest sums first', async () => {
     for (const [principal, { movements }] of histories) {
-      const activity = (await ask(`/stackside/v1/principals/${principal}/activity`)) as {
-        first: { tx_id: string } | null;
-        last: { tx_id: string } | null;
-        received: { transfers: number; results: { principal: string; transfers: number; amount: string }[] };
-        sent: { transfers: number; results: { principal: string; transfers: number; amount: string }[] };
-      };
+      const activity: Activity = await ask(`/stackside/v1/principals/${principal}/activity`);
       const stx = movements.filter(({ asset, counterparty }) => asset.type === 'stx' && counterparty !== null);
       for (const [side, sign] of [
         [activity.received, 1n],
@@ -271,11 +269,8 @@ test('a fork that replaces the chain ends the answer with the reason', async () 
   const app = testApp(snapshots, {}, appOf);
   const { body: holders } = await app.json<{ results: { principal: string }[] }>('/extended/v3/tokens/stx/holders');
   const path = pathOf(holders.results[0]!.principal);
-  const [json, csv, lower] = await Promise.all([
-    app.request(path),
-    app.request(`${path}?format=csv`),
-    app.request(`${path}?to=1`),
-  ]);
+  const requests = [path, `${path}?format=csv`, `${path}?to=1`].map((target) => app.request(target));
+  const [json, csv, lower] = (await Promise.all(requests)) as [Response, Response, Response];
   // Only the tip has been read yet: a part is computed when the client requests it.
   let parent = parents[1]!;
   for (let block = 0; block < 3; block++) {
@@ -322,9 +317,8 @@ describe('parameters', () => {
     ['?from=2026-01-02&to=2026-01-01', 'querystring/to must not be before from'],
     ['?format=xml', 'querystring/format must be equal to one of the allowed values (json, csv)'],
   ])('%s is rejected with the name of the field', async (query, message) => {
-    const { status, body } = await json(pathOf(ADDRESS, query));
-    expect(status).toBe(400);
-    expect((body as { message: string }).message).toContain(message);
+    const body = { message: expect.stringContaining(message) };
+    expect(await json(pathOf(ADDRESS, query))).toMatchObject({ status: 400, body });
   });
 
   test('an unknown principal has an empty history, and a mistyped one is rejected', async () => {
@@ -333,14 +327,9 @@ describe('parameters', () => {
   });
 
   test('the heights of a period without blocks are null', async () => {
-    expect((await json(pathOf(HOLDER, '?from=1000'))).body).toEqual({
-      principal: HOLDER,
-      from_height: null,
-      to_height: null,
-      index_block_hash: null,
-      movements: [],
-      complete: true,
-    });
+    const nowhere = { from_height: null, to_height: null, index_block_hash: null };
+    const empty = { principal: HOLDER, ...nowhere, movements: [], complete: true };
+    expect((await json(pathOf(HOLDER, '?from=1000'))).body).toEqual(empty);
   });
 });
 
@@ -372,10 +361,8 @@ describe('batch requests', () => {
 
   test('return the same transactions as the single route, and null for an unknown id', async () => {
     const [known, unknown] = [idAt(2, 1), hash(0xee)];
-    const { body } = await transactions({
-      tx_ids: [known.slice(2).toUpperCase(), unknown],
-      include: ['post_conditions'],
-    });
+    const tx_ids = [known.slice(2).toUpperCase(), unknown];
+    const { body } = await transactions({ tx_ids, include: ['post_conditions'] });
     const { body: transaction } = await json(`/extended/v3/transactions/${known}?include=post_conditions`);
     expect((body as { results: unknown }).results).toEqual([
       { tx_id: known, transaction },
@@ -392,9 +379,7 @@ describe('batch requests', () => {
     [{ principals: [HOLDER], fungible_tokens: [TOKEN, 'coin'] }, 'body/fungible_tokens/1 must be an asset identifier'],
     [{ principals: [HOLDER], tokens: [] }, 'body/tokens is not allowed'],
   ])('reject invalid balances requests (%#) with field and index', async (body, message) => {
-    const { status, body: problem } = await balances(body);
-    expect(status).toBe(400);
-    expect((problem as { message: string }).message).toContain(message);
+    expect(await balances(body)).toMatchObject({ status: 400, body: { message: expect.stringContaining(message) } });
   });
 
   test.each([
@@ -402,8 +387,9 @@ describe('batch requests', () => {
     [{ tx_ids: [hash(1)], include: ['everything'] }, 'body/include/0 must be'],
     [{ tx_ids: [hash(1)], limit: 1 }, 'body/limit is not allowed'],
   ])('reject invalid transactions requests (%#) with field and index', async (body, message) => {
-    const { status, body: problem } = await transactions(body);
-    expect(status).toBe(400);
-    expect((problem as { message: string }).message).toContain(message);
+    expect(await transactions(body)).toMatchObject({
+      status: 400,
+      body: { message: expect.stringContaining(message) },
+    });
   });
 });

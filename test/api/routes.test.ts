@@ -174,8 +174,7 @@ describe('GET /extended/v3/transactions/{tx_id}', () => {
 
   test.each(['', '/events'])('%s returns 404 for an unknown id', async (tail) => {
     const { status, body } = await sampleApp.json(path(hash(0x99)) + tail);
-    expect(status).toBe(404);
-    expect(body).toEqual({ statusCode: 404, error: 'Not Found', message: 'Transaction not found' });
+    expect([status, body]).toEqual([404, { statusCode: 404, error: 'Not Found', message: 'Transaction not found' }]);
   });
 
   test.each([
@@ -252,8 +251,7 @@ describe('GET /extended/v3/blocks/{height_or_hash}/transactions', () => {
     'returns 404 for %s',
     async (id) => {
       const { status, body } = await sampleApp.json(path(id));
-      expect(status).toBe(404);
-      expect(body).toEqual({ statusCode: 404, error: 'Not Found', message: 'Block not found' });
+      expect([status, body]).toEqual([404, { statusCode: 404, error: 'Not Found', message: 'Block not found' }]);
     },
   );
 

@@ -34,28 +34,25 @@ const head = (id: number) =>
 const place = `"block":{"height":1,"hash":"${hash(0xb1)}","index_hash":"${hash(0xc1)}","time":1000,"tx_index":0},"bitcoin_block":{"height":101,"time":990},"status":"success"`;
 const transfer = `"type":"token_transfer","token_transfer":{"recipient":"${OTHER}","amount":"100","memo":{"hex":"0x0d0000000568656c6c6f","repr":"hello"}}`;
 
-const bodies: [SummaryPayload, mined: string, pending: string][] = [
-  [
-    { type: 'token_transfer', recipient: OTHER, amount: '1', memo: null },
-    `"type":"token_transfer","token_transfer":{"recipient":"${OTHER}","amount":"1","memo":null}`,
-    `"type":"token_transfer","token_transfer":{"recipient":"${OTHER}","amount":"1","memo":null}`,
-  ],
+const transferOf = (memo: string) =>
+  `"type":"token_transfer","token_transfer":{"recipient":"${OTHER}","amount":"1","memo":${memo}}`;
+
+/** Payloads with their JSON, which may be shorter while the transaction is pending. */
+const bodies: [SummaryPayload, mined: string, pending?: string][] = [
+  [{ type: 'token_transfer', recipient: OTHER, amount: '1', memo: null }, transferOf('null')],
   [
     { type: 'token_transfer', recipient: OTHER, amount: '1', memo: new Uint8Array() },
-    `"type":"token_transfer","token_transfer":{"recipient":"${OTHER}","amount":"1","memo":{"hex":"0x","repr":""}}`,
-    `"type":"token_transfer","token_transfer":{"recipient":"${OTHER}","amount":"1","memo":{"hex":"0x","repr":""}}`,
+    transferOf('{"hex":"0x","repr":""}'),
   ],
   [
     { type: 'smart_contract', contractId: CONTRACT, clarityVersion: null },
-    `"type":"smart_contract","smart_contract":{"clarity_version":null,"contract_id":"${CONTRACT}"}`,
     `"type":"smart_contract","smart_contract":{"clarity_version":null,"contract_id":"${CONTRACT}"}`,
   ],
   [
     { type: 'contract_call', contractId: CONTRACT, functionName: 'do-it' },
     `"type":"contract_call","contract_call":{"contract_id":"${CONTRACT}","function_name":"do-it"}`,
-    `"type":"contract_call","contract_call":{"contract_id":"${CONTRACT}","function_name":"do-it"}`,
   ],
-  [{ type: 'poison_microblock' }, '"type":"poison_microblock"', '"type":"poison_microblock"'],
+  [{ type: 'poison_microblock' }, '"type":"poison_microblock"'],
   [
     { type: 'coinbase', altRecipient: null },
     '"type":"coinbase","coinbase":{"alt_recipient":null}',
@@ -88,7 +85,7 @@ describe('a summary', () => {
     expect(text(transactionSummary({ ...summary(1), sender }))).toContain('"nonce":18446744073709551615}');
   });
 
-  test.each(bodies.map(([payload, ...expected]) => [expected[0], expected[1], payload] as const))(
+  test.each(bodies.map(([payload, mined, pending = mined]) => [mined, pending, payload] as const))(
     'with %s',
     (mined, pending, payload) => {
       expect(text(transactionSummary({ ...summary(1), payload }))).toEndWith(`"success",${mined}}`);
@@ -190,44 +187,43 @@ const asset = `${CONTRACT}::candy`;
 const sides = { sender: ADDRESS, recipient: OTHER };
 const mint = { action: 'mint', sender: null, recipient: OTHER } as const;
 const burn = { action: 'burn', sender: ADDRESS, recipient: null } as const;
-const events: [TransactionEvent, string][] = [
+const moved = `"type":"transfer","sender":"${ADDRESS}","recipient":"${OTHER}"`;
+const minted = `"type":"mint","recipient":"${OTHER}"`;
+const stx = { index: 0, kind: 'stx', amount: '7' } as const;
+const ft = { index: 0, kind: 'ft', asset, amount: '8' } as const;
+const events: [TransactionEvent, type: string, body: string][] = [
   [
     { index: 0, kind: 'contract_log', contractId: CONTRACT, topic: 'print', value },
-    `"type":"contract_log","contract_log":{"contract_id":"${CONTRACT}","topic":"print","value":${u3}}`,
+    'contract_log',
+    `"contract_id":"${CONTRACT}","topic":"print","value":${u3}`,
   ],
   [
     { index: 0, kind: 'stx_lock', address: ADDRESS, amount: '6', unlockHeight: 130, contractName: 'pox-4' },
-    `"type":"stx_lock","stx_lock":{"amount":"6","unlock_bitcoin_height":130,"address":"${ADDRESS}"}`,
+    'stx_lock',
+    `"amount":"6","unlock_bitcoin_height":130,"address":"${ADDRESS}"`,
   ],
+  [{ ...stx, action: 'transfer', ...sides, memo: null }, 'stx_asset', `${moved},"amount":"7","memo":null`],
   [
-    { index: 0, kind: 'stx', action: 'transfer', ...sides, amount: '7', memo: null },
-    `"type":"stx_asset","stx_asset":{"type":"transfer","sender":"${ADDRESS}","recipient":"${OTHER}","amount":"7","memo":null}`,
+    { ...stx, action: 'transfer', ...sides, memo: hexBytes('6869') },
+    'stx_asset',
+    `${moved},"amount":"7","memo":{"hex":"0x6869","repr":"hi"}`,
   ],
-  [
-    { index: 0, kind: 'stx', action: 'transfer', ...sides, amount: '7', memo: hexBytes('6869') },
-    `"type":"stx_asset","stx_asset":{"type":"transfer","sender":"${ADDRESS}","recipient":"${OTHER}","amount":"7","memo":{"hex":"0x6869","repr":"hi"}}`,
-  ],
-  [
-    { index: 0, kind: 'stx', ...mint, amount: '7', memo: null },
-    `"type":"stx_asset","stx_asset":{"type":"mint","recipient":"${OTHER}","amount":"7"}`,
-  ],
-  [
-    { index: 0, kind: 'ft', ...burn, asset, amount: '8' },
-    `"type":"ft_asset","ft_asset":{"type":"burn","sender":"${ADDRESS}","asset_identifier":"${asset}","amount":"8"}`,
-  ],
-  [
-    { index: 0, kind: 'ft', action: 'transfer', ...sides, asset, amount: '8' },
-    `"type":"ft_asset","ft_asset":{"type":"transfer","sender":"${ADDRESS}","recipient":"${OTHER}","asset_identifier":"${asset}","amount":"8"}`,
-  ],
+  [{ ...stx, ...mint, memo: null }, 'stx_asset', `${minted},"amount":"7"`],
+  [{ ...ft, ...burn }, 'ft_asset', `"type":"burn","sender":"${ADDRESS}","asset_identifier":"${asset}","amount":"8"`],
+  [{ ...ft, action: 'transfer', ...sides }, 'ft_asset', `${moved},"asset_identifier":"${asset}","amount":"8"`],
   [
     { index: 0, kind: 'nft', ...mint, asset, value },
-    `"type":"nft_asset","nft_asset":{"type":"mint","recipient":"${OTHER}","asset_identifier":"${asset}","value":${u3}}`,
+    'nft_asset',
+    `${minted},"asset_identifier":"${asset}","value":${u3}`,
   ],
 ];
 
-test.each(events.map(([event, expected]) => [expected, event] as const))('an event {%s}', (expected, event) => {
-  expect(text(transactionEvent(event))).toBe(`{"event_index":0,${expected}}`);
-});
+test.each(events.map(([event, type, body]) => [type, body, event] as const))(
+  'an event %s {%s}',
+  (type, body, event) => {
+    expect(text(transactionEvent(event))).toBe(`{"event_index":0,"type":"${type}","${type}":{${body}}}`);
+  },
+);
 
 describe('a balance', () => {
   const none = { any: false, inbound: 0n, outbound: 0n };

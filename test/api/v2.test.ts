@@ -392,7 +392,5 @@ describe('logs of a contract', () => {
 
 test.each(['blocks', 'burn-blocks', 'block-tenures/1/blocks'])('%s is empty before the first block', async (path) => {
   const { json } = testApp(emptyIndex());
-  const { status, body } = await json(`/extended/v2/${path}`);
-  expect(status).toBe(200);
-  expect(body).toMatchObject({ total: 0, results: [] });
+  expect(await json(`/extended/v2/${path}`)).toMatchObject({ status: 200, body: { total: 0, results: [] } });
 });

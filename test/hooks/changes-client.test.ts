@@ -3,9 +3,8 @@ import { Database, SQLiteError } from 'bun:sqlite';
 import { afterAll, expect, test } from 'bun:test';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
-import { received } from '../support/data/ingest.ts';
+import { simulatedEvents } from '../support/data/ingest.ts';
 import { until } from '../support/time/until.ts';
 import { hookServer } from './server.ts';
 
@@ -21,15 +20,9 @@ test('a client that is killed stores each transfer of the canonical chain exactl
   const file = join(directory.path, 'transfers.db');
   writeFileSync(script, code!);
   await using server = await hookServer();
-  const start = () =>
-    Bun.spawn([process.execPath, script, server.url, file], {
-      stdout: 'ignore',
-      stderr: 'inherit',
-      cwd: directory.path,
-    });
-  const events = [
-    ...devnetEvents({ seed: 3, blocks: 24, accounts: 8, transactionsPerBlock: 4, forkEvery: 5, forkDepth: 2 }),
-  ];
+  const spawning = { stdout: 'ignore', stderr: 'inherit', cwd: directory.path } as const;
+  const world = { accounts: 8, transactionsPerBlock: 4, forkEvery: 5, forkDepth: 2 };
+  const events = simulatedEvents({ seed: 3, blocks: 24, ...world });
   const readStored = (sql: string): string[] => {
     try {
       using db = new Database(file, { readonly: true });
@@ -48,17 +41,15 @@ test('a client that is killed stores each transfer of the canonical chain exactl
     return readStored('SELECT cursor AS text FROM place')[0] === body.next;
   };
   for (const part of [events.slice(0, 40), events.slice(40, 70), events.slice(70)]) {
-    const client = start();
-    for (const event of part) server.ingest.receive(received(event));
+    const client = Bun.spawn([process.execPath, script, server.url, file], spawning);
+    server.feed(part);
     await until(isAt, 'the end of the chain');
     client.kill('SIGKILL');
     await client.exited;
   }
   const filters = encodeURIComponent('{"events":[{"type":"stx_transfer"}]}');
-  const { body } = await server.request(
-    'GET',
-    `/stackside/v1/changes?from_height=1&include=transactions&limit=500&filters=${filters}`,
-  );
+  const list = `/stackside/v1/changes?from_height=1&include=transactions&limit=500&filters=${filters}`;
+  const { body } = await server.request('GET', list);
   const expected = body.results.flatMap(({ block }: { block: { transactions: never[] } }) =>
     block.transactions.map(({ transaction_identifier: { hash } }) => hash),
   );

@@ -5,7 +5,7 @@ import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { received as event } from '../support/data/ingest.ts';
 import { until } from '../support/time/until.ts';
 import { answerMistake, mendedNodes, payloadMistake } from './schemas.ts';
-import { definition, hookServer, receiver } from './server.ts';
+import { definition, filtersOf, hookServer, type Received, receiver, started } from './server.ts';
 
 const events = [...devnetEvents({ seed: 3, blocks: 12, accounts: 12, transactionsPerBlock: 6, forkEvery: 0 })];
 
@@ -13,26 +13,17 @@ test('the published client registers, lists, gets, updates, enables, evaluates, 
   await using server = await hookServer();
   using target = receiver();
   const client = new ChainhooksClient({ baseUrl: server.url });
-  for (const nodeEvent of events.slice(0, -6)) server.ingest.receive(event(nodeEvent));
+  server.feed(events.slice(0, -6).map(event));
 
   expect(await client.getStatus()).toEqual({ server_version: 'stackside v0 (test:test)', status: 'ready' });
-  const hook = await client.registerChainhook(definition(target.url, [{ type: 'coinbase' }]) as never);
+  const hook = await client.registerChainhook(definition(target.url, filtersOf('coinbase')) as never);
   expect(answerMistake('hook', hook)).toBeNull();
-  expect(hook.definition).toEqual(definition(target.url, [{ type: 'coinbase' }]) as never);
-  expect(hook.status).toMatchObject({
-    status: 'new',
-    enabled: false,
-    last_evaluated_at: null,
-    last_occurrence_block_height: null,
-    evaluated_block_count: 0,
-    occurrence_count: 0,
-  });
-  const enabled = await client.registerChainhook(
-    definition(target.url, [{ type: 'stx_event' }], {
-      enable_on_registration: true,
-      decode_clarity_values: true,
-    }) as never,
-  );
+  expect(hook.definition).toEqual(definition(target.url, filtersOf('coinbase')) as never);
+  const counts = { evaluated_block_count: 0, occurrence_count: 0 };
+  const never = { last_evaluated_at: null, last_occurrence_block_height: null };
+  expect(hook.status).toMatchObject({ status: 'new', enabled: false, ...never, ...counts });
+  const decoding = { ...started, decode_clarity_values: true };
+  const enabled = await client.registerChainhook(definition(target.url, filtersOf('stx_event'), decoding) as never);
   expect(enabled.status.enabled).toBe(true);
 
   const page = await client.getChainhooks({ limit: 1, offset: 0 });
@@ -52,29 +43,23 @@ test('the published client registers, lists, gets, updates, enables, evaluates, 
 
   await client.enableChainhook(hook.uuid, true);
   expect((await client.getChainhook(hook.uuid)).status).toMatchObject({ enabled: true, status: 'new' });
-  for (const nodeEvent of events.slice(-6)) server.ingest.receive(event(nodeEvent));
+  server.feed(events.slice(-6).map(event));
   await until(() => target.received.length > 0, 'a delivery');
   expect(target.received[0]?.headers.authorization).toBe(`Bearer ${secret}`);
   expect((await client.getChainhook(hook.uuid)).status).toMatchObject({ enabled: true, status: 'streaming' });
 
   await client.enableChainhook(hook.uuid, false);
   await client.evaluateChainhook(hook.uuid, { block_height: 1 });
-  await until(
-    () => target.received.some(({ headers }) => headers['x-chainhook-reason'] === 'evaluate'),
-    'an evaluation',
-  );
+  const isEvaluation = ({ headers }: Received) => headers['x-chainhook-reason'] === 'evaluate';
+  await until(() => target.received.some(isEvaluation), 'an evaluation');
 
   const uuids = [hook.uuid, enabled.uuid];
-  expect(await client.bulkEnableChainhooks({ enabled: false, filters: { webhook_url: target.url } })).toEqual({
-    updated_uuids: uuids,
-  });
+  const setAll = (enabled: boolean, filters: object) => client.bulkEnableChainhooks({ enabled, filters });
+  expect(await setAll(false, { webhook_url: target.url })).toEqual({ updated_uuids: uuids });
   expect((await client.getChainhook(enabled.uuid)).status.enabled).toBe(false);
-  expect(await client.bulkEnableChainhooks({ enabled: true, filters: { statuses: ['expired'] } })).toEqual({
-    updated_uuids: [],
-  });
-  expect(
-    await client.bulkEnableChainhooks({ enabled: true, filters: { uuids: [hook.uuid], statuses: ['streaming'] } }),
-  ).toEqual({ updated_uuids: [hook.uuid] });
+  expect(await setAll(true, { statuses: ['expired'] })).toEqual({ updated_uuids: [] });
+  const streaming = { uuids: [hook.uuid], statuses: ['streaming'] };
+  expect(await setAll(true, streaming)).toEqual({ updated_uuids: [hook.uuid] });
 
   await client.deleteConsumerSecret();
   await client.deleteConsumerSecret();

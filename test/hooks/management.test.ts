@@ -175,17 +175,13 @@ describe('rejects a definition with the problem', () => {
 
 test('an accepted definition is returned as sent, with warnings about likely mistakes', async () => {
   await using server = await hookServer();
+  const unset = { include_post_conditions: null, enable_on_registration: null };
   const sent = {
     ...definition(URL_OK, [
       { type: 'stx_transfer', recipient: A.replace('ST2', 'ST3') },
       { type: 'ft_event', asset_identifier: `SP000000000000000000002Q6VF78.a::b` },
     ]),
-    options: {
-      expire_after_evaluations: null,
-      decode_clarity_values: false,
-      include_post_conditions: null,
-      enable_on_registration: null,
-    },
+    options: { expire_after_evaluations: null, decode_clarity_values: false, ...unset },
     version: 1,
     unknown: 'is dropped',
   };
@@ -232,27 +228,15 @@ describe('the life of a hook', () => {
     feed(server, -1, 5);
     expect(await server.status(uuid)).toMatchObject({ status: 'new', enabled: false, evaluated_block_count: 0 });
     await server.setEnabled(uuid, true);
-    expect(await server.status(uuid)).toMatchObject({
-      status: 'new',
-      enabled: true,
-      evaluated_block_count: 0,
-      lag_blocks: 0,
-    });
+    const unstarted = { status: 'new', enabled: true, evaluated_block_count: 0, lag_blocks: 0 };
+    expect(await server.status(uuid)).toMatchObject(unstarted);
     feed(server, 5, 10);
-    expect(await server.status(uuid)).toMatchObject({
-      status: 'streaming',
-      evaluated_block_count: 5,
-      last_evaluated_block_height: 10,
-    });
+    const atTen = { status: 'streaming', evaluated_block_count: 5, last_evaluated_block_height: 10 };
+    expect(await server.status(uuid)).toMatchObject(atTen);
     await server.setEnabled(uuid, true);
     await server.setEnabled(uuid, false);
     feed(server, 10, 15);
-    expect(await server.status(uuid)).toMatchObject({
-      status: 'streaming',
-      enabled: false,
-      evaluated_block_count: 5,
-      last_evaluated_block_height: 10,
-    });
+    expect(await server.status(uuid)).toMatchObject({ ...atTen, enabled: false });
     await server.setEnabled(uuid, true);
     feed(server, 15, 20);
     expect(await server.status(uuid)).toMatchObject({ evaluated_block_count: 10, last_evaluated_block_height: 20 });

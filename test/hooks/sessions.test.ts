@@ -41,10 +41,8 @@ describe('sessions', () => {
     expect(expiresAt - began).toBe(24 * HOUR);
     for (let hour = 23; hour < 7 * 24; hour += 23) {
       clock.now = began + hour * HOUR;
-      expect(find(secret)).toEqual({
-        caller: OPERATOR,
-        expiresAt: Math.min(clock.now + 24 * HOUR, began + 7 * 24 * HOUR),
-      });
+      const expiresAt = Math.min(clock.now + 24 * HOUR, began + 7 * 24 * HOUR);
+      expect(find(secret)).toEqual({ caller: OPERATOR, expiresAt });
     }
     clock.now = began + 7 * 24 * HOUR;
     expect(find(secret)).toBeNull();
@@ -81,10 +79,7 @@ describe('sessions', () => {
   test("a caller's many links and sessions end no other caller's", () => {
     const { link, redeem, begin, find } = sessionsAt();
     // The consumer of the operator's hooks is also a different caller than the operator.
-    const others = [
-      { consumer: 'alice', isOperator: false },
-      { consumer: 'default', isOperator: false },
-    ];
+    const others = ['alice', 'default'].map((consumer) => ({ consumer, isOperator: false }));
     const [token, cookie] = [link(OPERATOR).secret, begin(OPERATOR).secret];
     for (const caller of others) {
       for (let i = 0; i < 105; i++) link(caller);
@@ -104,12 +99,8 @@ describe('sessions', () => {
 
 describe('a request with the cookie', () => {
   const sessions = openSessions({ now: () => 0, monotonic: () => 0 });
-  const { callerOf } = access({
-    keys: { consumers: [keyOf('alice', 'short-key')], admin: ADMIN },
-    hosts: [],
-    wrongKeys: wrongKeys(() => {}),
-    sessions,
-  });
+  const keys = { consumers: [keyOf('alice', 'short-key')], admin: ADMIN };
+  const { callerOf } = access({ keys, hosts: [], wrongKeys: wrongKeys(() => {}), sessions });
   const cookie = `stackside_session_3999=${sessions.begin(OPERATOR).secret}`;
 
   /** The answer's status, or 200. */
@@ -201,11 +192,8 @@ describe.each(['0', '2'])('a server with %s threads', (threads) => {
     expect(path).toMatch(/^\/stackside\/v1\/session\/sign-in\?token=[0-9a-f]{64}$/);
     expect((await server.get(path, { method: 'HEAD' })).status).toBe(204);
     const followed = await ask('GET', path, { 'sec-fetch-site': 'none' });
-    expect([followed.status, followed.headers.get('location'), followed.headers.get('referrer-policy')]).toEqual([
-      302,
-      '/',
-      'no-referrer',
-    ]);
+    const { status, headers } = followed;
+    expect([status, headers.get('location'), headers.get('referrer-policy')]).toEqual([302, '/', 'no-referrer']);
     const { port } = new URL(server.api);
     expect(followed.headers.get('set-cookie')).toMatch(
       new RegExp(`^stackside_session_${port}=[0-9a-f]{64}; Max-Age=604800; Path=/; HttpOnly; SameSite=Strict$`),
@@ -214,10 +202,8 @@ describe.each(['0', '2'])('a server with %s threads', (threads) => {
     expect((await ask('GET', '/chainhooks/consumers')).status).toBe(200);
     // Used up for others; here somebody is signed in.
     expect((await ask('GET', path)).status).toBe(302);
-    expect(await browser(server).ask('GET', path)).toMatchObject({
-      status: 401,
-      body: { details: 'The link was already used or has expired; `stackside console` prints a new one' },
-    });
+    const used = { details: 'The link was already used or has expired; `stackside console` prints a new one' };
+    expect(await browser(server).ask('GET', path)).toMatchObject({ status: 401, body: used });
     // A session makes no links: it would outlive itself.
     expect((await ask('POST', `${PATH}/links`)).status).toBe(401);
 
@@ -242,13 +228,8 @@ describe.each(['0', '2'])('a server with %s threads', (threads) => {
 test('signing in is unnecessary with open access, and impossible if hooks are not served', async () => {
   await using server = await serving({ hookAccess: 'open' });
   const { ask } = browser(server);
-  expect((await ask('GET', PATH)).body).toEqual({
-    access: 'open',
-    signed_in: true,
-    operator: true,
-    consumer: 'default',
-    expires_at: null,
-  });
+  const everybody = { access: 'open', signed_in: true, operator: true, consumer: 'default', expires_at: null };
+  expect((await ask('GET', PATH)).body).toEqual(everybody);
   expect((await ask('POST', `${PATH}/links`)).body).toEqual({ path: '/', expires_at: null });
   expect((await ask('GET', `${PATH}/sign-in?token=x`)).status).toBe(302);
   expect((await ask('GET', PATH, { origin: 'https://evil.example' })).status).toBe(403);
@@ -261,10 +242,8 @@ test('`stackside console` prints a sign-in link with the key of the data directo
   await using server = await serving({});
   const run = (...args: string[]) => stacksideIn({}, 'console', '--url', server.api, ...args);
   const { code, stdout, stderr } = await run('--data', server.directory);
-  expect([code, stderr]).toEqual([
-    0,
-    expect.stringMatching(/^The link signs one browser in, once, until \d\d:\d\d UTC/),
-  ]);
+  const note = expect.stringMatching(/^The link signs one browser in, once, until \d\d:\d\d UTC/);
+  expect([code, stderr]).toEqual([0, note]);
   const link = new URL(stdout.trim());
   expect(link.origin).toBe(server.api);
   expect((await server.get(link.pathname + link.search)).status).toBe(302);

@@ -17,17 +17,15 @@ import { assertProperty, Seen, timeout } from '../support/property.ts';
 import { checkpointProblems } from '../support/recounts/checkpoints.ts';
 
 const CASES = 6;
+const shortened = <T extends { nonce: bigint }>(party: T): T => ({ ...party, nonce: BigInt.asUintN(63, party.nonce) });
 /** Blocks whose nonces fit into a row. */
 const blocks = anyBlocks().map((list) =>
   list.map((block) => ({
     ...block,
-    transactions: block.transactions.map((transaction) => ({
-      ...transaction,
-      sender: { ...transaction.sender, nonce: BigInt.asUintN(63, transaction.sender.nonce) },
-      sponsor:
-        transaction.sponsor === null
-          ? null
-          : { ...transaction.sponsor, nonce: BigInt.asUintN(63, transaction.sponsor.nonce) },
+    transactions: block.transactions.map(({ sender, sponsor, ...rest }) => ({
+      ...rest,
+      sender: shortened(sender),
+      sponsor: sponsor === null ? null : shortened(sponsor),
     })),
   })),
 );
@@ -38,20 +36,9 @@ interface Account extends AccountState {
 
 /** Computes an account only from the blocks. */
 function accountAfter(chain: readonly Block[], principal: string): Account {
-  const account: Account = {
-    transactions: 0,
-    sponsoredOnly: 0,
-    events: 0,
-    locks: 0,
-    inbound: 0,
-    lastNonce: null,
-    initial: 0n,
-    sent: 0n,
-    received: 0n,
-    fees: 0n,
-    mined: 0n,
-    tokens: new Map(),
-  };
+  const counts = { transactions: 0, sponsoredOnly: 0, events: 0, locks: 0, inbound: 0 };
+  const sums = { initial: 0n, sent: 0n, received: 0n, fees: 0n, mined: 0n };
+  const account: Account = { ...counts, ...sums, lastNonce: null, tokens: new Map() };
   const countNonce = (nonce: bigint) => {
     if (account.lastNonce === null || nonce > account.lastNonce) account.lastNonce = nonce;
   };
@@ -99,12 +86,8 @@ const totals = ['transactions', 'moreThanSponsored', 'eventsAndLocks', 'inbound'
 
 function accountsOf(db: Database, height: number): Record<string, Account> {
   const states = accountStates(db);
-  const assets = new Map(
-    db
-      .query<{ id: number; identifier: string }, []>('SELECT * FROM assets')
-      .all()
-      .map((row) => [row.id, row.identifier]),
-  );
+  const identifiers = db.query<{ id: number; identifier: string }, []>('SELECT * FROM assets').all();
+  const assets = new Map(identifiers.map((row) => [row.id, row.identifier]));
   const principals = db.query<{ id: number; address: string }, []>('SELECT * FROM principals').all();
   return Object.fromEntries(
     principals.map(({ id, address }) => {
@@ -113,12 +96,8 @@ function accountsOf(db: Database, height: number): Record<string, Account> {
         .map(({ token, assetId, ...sums }) => [`${token === 1 ? 'ft' : 'nft'} ${assets.get(assetId)}`, sums] as const);
       const state = states.at(id, height);
       const { transactions, sponsoredOnly, events, locks, inbound } = state;
-      expect(totals.map((list) => states.total(id, height, list))).toEqual([
-        transactions,
-        transactions - sponsoredOnly,
-        events + locks,
-        inbound,
-      ]);
+      const expected = [transactions, transactions - sponsoredOnly, events + locks, inbound];
+      expect(totals.map((list) => states.total(id, height, list))).toEqual(expected);
       return [address, { ...state, tokens: new Map(tokens) }];
     }),
   );
@@ -146,11 +125,8 @@ test(
           expect([...checkpointProblems(db, every)]).toEqual([]);
           for (const [index, { height }] of chain.entries()) {
             for (const [principal, account] of Object.entries(accountsOf(db, height))) {
-              expect({ height, principal, account }).toEqual({
-                height,
-                principal,
-                account: accountAfter(chain.slice(0, index + 1), principal),
-              });
+              const expected = accountAfter(chain.slice(0, index + 1), principal);
+              expect({ height, principal, account }).toEqual({ height, principal, account: expected });
             }
           }
           for (const block of chain.toReversed()) {

@@ -23,17 +23,8 @@ import { problemsIn } from '../support/recounts/recounts.ts';
 
 /** The largest nonce that a row can store. */
 const GREATEST = 2n ** 63n - 1n;
-const edges = [
-  0n,
-  1n,
-  2n ** 53n - 1n,
-  2n ** 53n,
-  2n ** 53n + 1n,
-  GREATEST - 1n,
-  GREATEST,
-  GREATEST + 1n,
-  2n ** 64n - 1n,
-];
+const around = (value: bigint) => [value - 1n, value, value + 1n];
+const edges = [0n, 1n, ...around(2n ** 53n), ...around(GREATEST), 2n ** 64n - 1n];
 
 /** Nonces from the whole range; often close to each other, so that gaps are small. */
 const nonce = fc.oneof(
@@ -160,21 +151,16 @@ test('without a confirmed transaction nonces begin at 0: those below the first t
 test('transactions with nonces beyond 2^53 replace only those with the same nonce', async () => {
   using open = openNew();
   open.ingest.receive(block(null, 'one').event);
-  const [first, dearer, other] = [
-    transfer(alice, 2n ** 53n + 1n, 200),
-    transfer(alice, 2n ** 53n + 1n, 300),
-    transfer(alice, 2n ** 53n, 200),
-  ] as [Transaction, Transaction, Transaction];
+  const large = 2n ** 53n;
+  const [first, dearer] = [transfer(alice, large + 1n, 200), transfer(alice, large + 1n, 300)] as const;
+  const other = transfer(alice, large, 200);
   open.ingest.receive(announcement([first, other]));
   open.ingest.receive(announcement([dearer]));
   using api = openApi(open.directory);
   const statusOf = async ({ id }: Transaction) =>
     ((await (await api.get(`/extended/v3/transactions/${id}`)).json()) as { status: string }).status;
-  expect([await statusOf(first), await statusOf(dearer), await statusOf(other)]).toEqual([
-    'dropped_replace_by_fee',
-    'pending',
-    'pending',
-  ]);
+  const statuses = await Promise.all([first, dearer, other].map(statusOf));
+  expect(statuses).toEqual(['dropped_replace_by_fee', 'pending', 'pending']);
 });
 
 test('the routes write every digit of nonces above 2^53', async () => {

@@ -13,22 +13,23 @@ interface Exception {
   reason: string;
 }
 
-const fromTheEnd = (table: string): Exception => ({
-  step: new RegExp(`^SCAN ${table}$`),
-  reason: 'walks the heights from their end and stops at the first',
-});
+/** A statement's only exception. */
+const only = (step: RegExp, reason: string): Exception[] => [{ step, reason }];
+/** The same exceptions for several statements. */
+const each = (statements: readonly string[], exceptions: Exception[]): Record<string, Exception[]> =>
+  Object.fromEntries(statements.map((statement) => [statement, exceptions]));
+const fromTheEnd = (table: string): Exception[] =>
+  only(new RegExp(`^SCAN ${table}$`), 'walks the heights from their end and stops at the first');
 
 const narrowed = ['types', 'sender', 'senderNonce', 'recipient', 'contract', 'functionName', 'call', 'nonce', 'span'];
 /** Lists of v1 that are short enough to be sorted, or else are not read by these statements. */
-const sortedShort = Object.fromEntries(
+const sortedShort = each(
   ['asc', 'desc'].flatMap((direction) =>
     narrowed
       .flatMap((by) => [`${by}.fee`, `${by}.burn_block_time`])
-      .map((list) => [
-        `transaction-search.index.${list}.${direction}`,
-        [{ step: /^USE TEMP B-TREE FOR ORDER BY$/, reason: 'sorts a list that is always short' }],
-      ]),
+      .map((list) => `transaction-search.index.${list}.${direction}`),
   ),
+  only(/^USE TEMP B-TREE FOR ORDER BY$/, 'sorts a list that is always short'),
 );
 /** v1's mempool list: with a principal it is short and sorted, otherwise an index is read in order. */
 const pendingSearch = Object.fromEntries(
@@ -37,16 +38,14 @@ const pendingSearch = Object.fromEntries(
       ['asc', 'desc'].flatMap((direction) => [
         [
           `pending-search.all.${by}.${direction}`,
-          [
-            {
-              step: new RegExp(`^SCAN m USING (COVERING )?INDEX ${index}$`),
-              reason: 'walks pending rows in the order of the list until the page is full',
-            },
-          ],
+          only(
+            new RegExp(`^SCAN m USING (COVERING )?INDEX ${index}$`),
+            'walks pending rows in the order of the list until the page is full',
+          ),
         ],
         ...['sender', 'recipient', 'principal'].map((way) => [
           `pending-search.index.${way}.${by}.${direction}`,
-          [{ step: /^USE TEMP B-TREE FOR ORDER BY$/, reason: 'an account has few transactions that wait' }],
+          only(/^USE TEMP B-TREE FOR ORDER BY$/, 'an account has few transactions that wait'),
         ]),
       ]),
   ),
@@ -55,10 +54,8 @@ const UP_TO_A_LIMIT = 'walks an order up to a limit';
 /** v1's list in an order of all transactions. */
 const walkedRows = Object.fromEntries(
   ['asc', 'desc'].flatMap((direction) => {
-    const byFee = (kind: string) => [
-      { step: new RegExp(`^SCAN t USING ${kind}INDEX transactions_by_fee$`), reason: UP_TO_A_LIMIT },
-    ];
-    const byTime = [{ step: /^SCAN a USING COVERING INDEX anchor_burn_blocks_by_time$/, reason: UP_TO_A_LIMIT }];
+    const byFee = (kind: string) => only(new RegExp(`^SCAN t USING ${kind}INDEX transactions_by_fee$`), UP_TO_A_LIMIT);
+    const byTime = only(/^SCAN a USING COVERING INDEX anchor_burn_blocks_by_time$/, UP_TO_A_LIMIT);
     const inner = { step: /^SCAN t$/, reason: 'the rows of the inner query, which has a limit' };
     return [
       [`transaction-search.walk.fee.${direction}`, [inner, ...byFee('')]],
@@ -77,83 +74,64 @@ const isOneRow = (step: string, text: string): boolean =>
 const mayScan: Readonly<Record<string, Exception[]>> = {
   ...sortedShort,
   ...pendingSearch,
-  'pending-totals.feesAndSizes': [
-    {
-      step: /^SCAN mempool_transactions USING COVERING INDEX mempool_pending_fees$/,
-      reason: 'statistics cover all pending transactions; the index contains only those',
-    },
-  ],
-  'pending-rank.ahead': [{ step: /^SCAN \(subquery-1\)$/, reason: 'counts up to a limit' }],
-  'pending-rank.aheadOfType': [{ step: /^SCAN \(subquery-1\)$/, reason: 'counts up to a limit' }],
-  ...Object.fromEntries(
-    ['contract-search.count', 'contract-call-search.countAll', 'contract-call-search.countNamed'].map((name) => [
-      name,
-      [{ step: /^SCAN \(subquery-1\)$/, reason: 'counts up to a limit' }],
-    ]),
+  'pending-totals.feesAndSizes': only(
+    /^SCAN mempool_transactions USING COVERING INDEX mempool_pending_fees$/,
+    'statistics cover all pending transactions; the index contains only those',
   ),
-  'value-indexes.all': [{ step: /^SCAN value_indexes$/, reason: 'a row for each index that the operator asks for' }],
-  'directories.deployment': [{ step: /^SCAN c$/, reason: 'the row of the inner query' }],
-  'deployments.size': [{ step: /^SCAN \(subquery-1\)$/, reason: 'counts up to a limit' }],
+  ...each(
+    [
+      ...['pending-rank.ahead', 'pending-rank.aheadOfType', 'deployments.size', 'hooks/outbox.openUpTo'],
+      ...['transaction-lists.nonce', 'transaction-lists.call'],
+      ...['contract-search.count', 'contract-call-search.countAll', 'contract-call-search.countNamed'],
+    ],
+    only(/^SCAN \(subquery-1\)$/, 'counts up to a limit'),
+  ),
+  'value-indexes.all': only(/^SCAN value_indexes$/, 'a row for each index that the operator asks for'),
+  'directories.deployment': only(/^SCAN c$/, 'the row of the inner query'),
   ...walkedRows,
-  'transaction-lists.nonce': [{ step: /^SCAN \(subquery-1\)$/, reason: 'counts up to a limit' }],
-  'transaction-lists.call': [{ step: /^SCAN \(subquery-1\)$/, reason: 'counts up to a limit' }],
-  'facts.cycles': [{ step: /^SCAN reward_cycles$/, reason: 'a row for each reward cycle' }],
-  ...Object.fromEntries(
-    ['NameAsc', 'NameDesc', 'SymbolAsc', 'SymbolDesc'].map((order) => [
-      `metadata.ftsBy${order}`,
-      [
-        {
-          step: /^SCAN c USING INDEX token_contracts_by_(name|symbol)(_down)?$/,
-          reason: 'walks the order of the list',
-        },
-      ],
-    ]),
+  'facts.cycles': only(/^SCAN reward_cycles$/, 'a row for each reward cycle'),
+  ...each(
+    ['NameAsc', 'NameDesc', 'SymbolAsc', 'SymbolDesc'].map((order) => `metadata.ftsBy${order}`),
+    only(/^SCAN c USING INDEX token_contracts_by_(name|symbol)(_down)?$/, 'walks the order of the list'),
   ),
-  'metadata.countFts': [
-    {
-      step: /^SCAN c USING INDEX token_contracts_by_name$/,
-      reason: 'a list with conditions is searched, up to a limit',
-    },
-  ],
-  ...Object.fromEntries(
-    ['oldest', 'newest', 'again'].map((order) => [
-      `token-jobs.${order}`,
-      [{ step: /^SCAN j$/, reason: 'the rows of the inner query, which has a limit' }],
-    ]),
+  'metadata.countFts': only(
+    /^SCAN c USING INDEX token_contracts_by_name$/,
+    'a list with conditions is searched, up to a limit',
   ),
-  'token-jobs.unfinished': [
-    { step: /^SCAN token_contracts USING INDEX token_contracts_unfinished$/, reason: 'stops at the first that waits' },
-  ],
-  'starting-accounts.count': [
-    {
-      step: /^SCAN starting_accounts USING (COVERING )?INDEX starting_accounts_unasked$/,
-      reason: 'rows that wait for the node; only the server counts them',
-    },
-  ],
-  'chain.tip': [fromTheEnd('b')],
-  'chain.newest': [fromTheEnd('blocks')],
-  ...Object.fromEntries(
-    ['details.atEach', 'transactions.atEach', 'contract-logs.each', 'mempool.each'].map((name) => [
-      name,
-      [{ step: /^SCAN k VIRTUAL TABLE INDEX 1:$/, reason: 'the keys of a page' }],
-    ]),
+  ...each(
+    ['oldest', 'newest', 'again'].map((order) => `token-jobs.${order}`),
+    only(/^SCAN j$/, 'the rows of the inner query, which has a limit'),
   ),
-  'block-series.tip': [fromTheEnd('blocks')],
-  'pending-meeting.oldest': [
-    { step: /^SCAN mempool_transactions USING (COVERING )?INDEX mempool_pending$/, reason: 'stops at the first' },
-  ],
-  'mempool-projection.cost': [{ step: /^SCAN c$/, reason: 'the newest calls of a function, as many as the limit' }],
-  'burn-blocks.newest': [
-    { step: /^SCAN anchor_burn_blocks$/, reason: 'walks the ordinals from their end and stops at the first' },
-  ],
-  'assets.stx': [fromTheEnd('blocks')],
-  'holder-lists.stxTotals': [fromTheEnd('blocks')],
-  'mempool.fees': [
-    {
-      step: /^SCAN mempool_transactions USING COVERING INDEX mempool_pending_fees$/,
-      reason: 'percentiles cover all pending transactions; the index contains only those',
-    },
-  ],
+  'token-jobs.unfinished': only(
+    /^SCAN token_contracts USING INDEX token_contracts_unfinished$/,
+    'stops at the first that waits',
+  ),
+  'starting-accounts.count': only(
+    /^SCAN starting_accounts USING (COVERING )?INDEX starting_accounts_unasked$/,
+    'rows that wait for the node; only the server counts them',
+  ),
+  'chain.tip': fromTheEnd('b'),
+  ...each(
+    [
+      ...['chain.newest', 'block-series.tip', 'assets.stx', 'holder-lists.stxTotals', 'locks.tip'],
+      ...['hooks/candidates.tipBurnHeight', 'transaction-lists.total'],
+    ],
+    fromTheEnd('blocks'),
+  ),
+  ...each(
+    ['details.atEach', 'transactions.atEach', 'contract-logs.each', 'mempool.each'],
+    only(/^SCAN k VIRTUAL TABLE INDEX 1:$/, 'the keys of a page'),
+  ),
+  'pending-meeting.oldest': only(
+    /^SCAN mempool_transactions USING (COVERING )?INDEX mempool_pending$/,
+    'stops at the first',
+  ),
+  'mempool-projection.cost': only(/^SCAN c$/, 'the newest calls of a function, as many as the limit'),
+  'burn-blocks.newest': only(/^SCAN anchor_burn_blocks$/, 'walks the ordinals from their end and stops at the first'),
+  'mempool.fees': only(
+    /^SCAN mempool_transactions USING COVERING INDEX mempool_pending_fees$/,
+    'percentiles cover all pending transactions; the index contains only those',
+  ),
   'names.names': [
     {
       step: /^SCAN name_operations USING (COVERING )?INDEX active_names$/,
@@ -161,36 +139,29 @@ const mayScan: Readonly<Record<string, Exception[]>> = {
     },
     { step: /^SCAN o USING (COVERING )?INDEX old_names_without_subdomains$/, reason: 'as active_names' },
   ],
-  'namespaces.namespaces': [
-    { step: /^SCAN (old_)?namespaces$/, reason: 'the answer is all of them, and there are few' },
-  ],
-  'subdomains.subdomain': [{ step: /^USE TEMP B-TREE FOR/, reason: 'as many as declared one subdomain' }],
-  'subdomains.declarations': [{ step: /^USE TEMP B-TREE FOR/, reason: 'as many as declared one subdomain' }],
-  'locks.tip': [fromTheEnd('blocks')],
-  'burn-rewards.newest': [fromTheEnd('burn_blocks')],
-  'burn-rewards.newestOutput': [fromTheEnd('pox_transactions')],
-  'reward-cycles.total': [{ step: /^SCAN reward_cycles/, reason: 'a row for each reward cycle' }],
-  'reward-cycles.page': [{ step: /^SCAN c$/, reason: 'walks the cycles from their end, as far as the page reaches' }],
-  'reward-cycles.newest': [{ step: /^SCAN c$/, reason: 'walks the cycles from their end and stops at the first' }],
+  'namespaces.namespaces': only(/^SCAN (old_)?namespaces$/, 'the answer is all of them, and there are few'),
+  'subdomains.subdomain': only(/^USE TEMP B-TREE FOR/, 'as many as declared one subdomain'),
+  'subdomains.declarations': only(/^USE TEMP B-TREE FOR/, 'as many as declared one subdomain'),
+  'burn-rewards.newest': fromTheEnd('burn_blocks'),
+  'burn-rewards.newestOutput': fromTheEnd('pox_transactions'),
+  'reward-cycles.total': only(/^SCAN reward_cycles/, 'a row for each reward cycle'),
+  'reward-cycles.page': only(/^SCAN c$/, 'walks the cycles from their end, as far as the page reaches'),
+  'reward-cycles.newest': only(/^SCAN c$/, 'walks the cycles from their end and stops at the first'),
   ...Object.fromEntries(
     ['reward-cycles.signers', ...['head', 'beyond', 'above'].map((part) => `staking.cycleSigners.${part}`)].map(
-      (list) => [list, [{ step: /^USE TEMP B-TREE FOR/, reason: 'a cycle has at most as many signers as slots' }]],
+      (list) => [list, only(/^USE TEMP B-TREE FOR/, 'a cycle has at most as many signers as slots')],
     ),
   ),
-  'bonds.total': [{ step: /^SCAN bonds/, reason: 'a row for each bond' }],
-  'staking-cycles.bonds': [{ step: /^SCAN bonds$/, reason: 'a row for each bond' }],
-  'staking.total': [{ step: /^SCAN signer_keys/, reason: 'a row for each signer' }],
-  'staking.stakerCount': [
-    {
-      step: /^SCAN \(subquery-2\)$/,
-      reason: 'stakes end with the height of Bitcoin, so that no counter holds; of one signer',
-    },
-  ],
-  'hooks/records.deletedBefore': [{ step: /^SCAN hooks$/, reason: 'upkeep once a minute, of rows that are few' }],
-  'hooks/records.withLongLog': [{ step: /^SCAN hooks$/, reason: 'upkeep once a minute, of rows that are few' }],
-  'hooks/records.consumers': [
-    { step: /^SCAN h USING INDEX hooks_by_consumer$/, reason: 'only for the operator, with few rows' },
-  ],
+  'bonds.total': only(/^SCAN bonds/, 'a row for each bond'),
+  'staking-cycles.bonds': only(/^SCAN bonds$/, 'a row for each bond'),
+  'staking.total': only(/^SCAN signer_keys/, 'a row for each signer'),
+  'staking.stakerCount': only(
+    /^SCAN \(subquery-2\)$/,
+    'stakes end with the height of Bitcoin, so that no counter holds; of one signer',
+  ),
+  'hooks/records.deletedBefore': only(/^SCAN hooks$/, 'upkeep once a minute, of rows that are few'),
+  'hooks/records.withLongLog': only(/^SCAN hooks$/, 'upkeep once a minute, of rows that are few'),
+  'hooks/records.consumers': only(/^SCAN h USING INDEX hooks_by_consumer$/, 'only for the operator, with few rows'),
   'hooks/records.counts': [
     { step: /^SCAN h( USING INDEX hooks_by_consumer)?$/, reason: 'a gauge of all hooks' },
     { step: /^USE TEMP B-TREE FOR GROUP BY$/, reason: 'eight groups at most' },
@@ -199,17 +170,15 @@ const mayScan: Readonly<Record<string, Exception[]>> = {
     { step: /^SCAN hook_deliveries USING INDEX hook_deliveries_queue$/, reason: 'stops at the first' },
     { step: /^SCAN (\(subquery-1\)|heads)$/, reason: 'at the start, of queues; the table is entered once for each' },
   ],
-  'hooks/outbox.openUpTo': [{ step: /^SCAN \(subquery-1\)$/, reason: 'counts up to a limit' }],
-  'hooks/outbox.waitingOfAll': [
-    { step: /^SCAN hook_deliveries USING INDEX hook_deliveries_queue$/, reason: 'a gauge of all that waits' },
-  ],
+  'hooks/outbox.waitingOfAll': only(
+    /^SCAN hook_deliveries USING INDEX hook_deliveries_queue$/,
+    'a gauge of all that waits',
+  ),
   'hooks/backfills.next': [
     { step: /^SCAN hook_backfills USING INDEX hook_backfills_open$/, reason: 'the index holds nothing else' },
     { step: /^USE TEMP B-TREE FOR/, reason: 'unfinished work, which is limited for each hook' },
   ],
-  'hooks/candidates.tipBurnHeight': [fromTheEnd('blocks')],
-  'names.version': [{ step: /^SCAN old_names/, reason: 'stops at the first' }],
-  'transaction-lists.total': [fromTheEnd('blocks')],
+  'names.version': only(/^SCAN old_names/, 'stops at the first'),
 };
 
 const folder = join(import.meta.dir, '../../src/store/queries');
@@ -248,13 +217,19 @@ afterAll(() => {
   directory[Symbol.dispose]();
 });
 
+/** The steps of a statement's plan. */
+const planOf = (text: string | undefined, file = db): string[] =>
+  file
+    .query<{ detail: string }, []>(`EXPLAIN QUERY PLAN ${text}`)
+    .all()
+    .map(({ detail }) => detail);
+
 /** Steps of the plan that read a whole table or sort. */
 function badSteps(name: string): string[] {
   const text = statements.get(name) ?? '';
-  const plan = db.query<{ detail: string }, []>(`EXPLAIN QUERY PLAN ${text}`).all();
+  const plan = planOf(text);
   expect(plan.length).toBeGreaterThan(0);
   return plan
-    .map(({ detail }) => detail)
     .filter((detail) => /^SCAN|TEMP B-TREE|AUTOMATIC/.test(detail) && !isOneRow(detail, text))
     .filter((detail) => !(mayScan[name] ?? []).some(({ step }) => step.test(detail)));
 }
@@ -262,21 +237,15 @@ function badSteps(name: string): string[] {
 test('every module of queries exports its statements, except those without any', () => {
   const modules = [...new Glob('**/*.ts').scanSync(folder)].map((file) => basename(file, '.ts'));
   const withStatements = new Set([...statements.keys()].map((name) => name.split('.')[0]));
-  expect(modules.filter((name) => !withStatements.has(name)).sort()).toEqual([
-    'file-cache',
-    'list',
-    'page',
-    'planner',
-    'row-texts',
-    'summary',
-  ]);
+  const without = ['file-cache', 'list', 'page', 'planner', 'row-texts', 'summary'];
+  expect(modules.filter((name) => !withStatements.has(name)).sort()).toEqual(without);
 });
 
 test('every exception is needed by its statement', () => {
   for (const [name, exceptions] of Object.entries(mayScan)) {
-    const plan = db.query<{ detail: string }, []>(`EXPLAIN QUERY PLAN ${statements.get(name)}`).all();
+    const plan = planOf(statements.get(name));
     for (const { step } of exceptions) {
-      expect({ name, step, used: plan.some(({ detail }) => step.test(detail)) }).toEqual({ name, step, used: true });
+      expect({ name, step, used: plan.some((detail) => step.test(detail)) }).toEqual({ name, step, used: true });
     }
   }
 });
@@ -297,8 +266,7 @@ const mayPassOver: Readonly<Record<string, string>> = {
 test('rows after a position are found there, without reading rows before it', () => {
   const passing = [...statements].filter(([name, text]) => {
     const compared = text.match(/\([\w.]+(, [\w.]+)+\) ([<>]=?) \(/g) ?? [];
-    const plan = db.query<{ detail: string }, []>(`EXPLAIN QUERY PLAN ${statements.get(name)}`).all();
-    return plan.filter(({ detail }) => /\(\w+(,\w+)+\)[<>]/.test(detail)).length < compared.length;
+    return planOf(statements.get(name)).filter((step) => /\(\w+(,\w+)+\)[<>]/.test(step)).length < compared.length;
   });
   expect(passing.map(([name]) => name).sort()).toEqual(Object.keys(mayPassOver).sort());
 });
@@ -306,13 +274,7 @@ test('rows after a position are found there, without reading rows before it', ()
 describe('a chain that was small when its file was closed', () => {
   /** Each statement with its plan. */
   const plansIn = (file: Database): [string, string[]][] =>
-    [...statements].map(([name, text]) => [
-      name,
-      file
-        .query<{ detail: string }, []>(`EXPLAIN QUERY PLAN ${text}`)
-        .all()
-        .map(({ detail }) => detail),
-    ]);
+    [...statements].map(([name, text]) => [name, planOf(text, file)]);
   const small = simulatedEvents({ seed: 2, blocks: 3, accounts: 3, transactionsPerBlock: 1 });
 
   test('has the plans of a large one', () => {
@@ -341,10 +303,9 @@ describe('a chain that was small when its file was closed', () => {
 
 test('batches of names start at the previous name, after any number of names', () => {
   const sought = (name: string) =>
-    db
-      .query<{ detail: string }, []>(`EXPLAIN QUERY PLAN ${statements.get(name)}`)
-      .all()
-      .flatMap(({ detail }) => /^SEARCH (?:s|o|old_names|nft_instances) .*\((.*)\)$/.exec(detail)?.[1] ?? []);
+    planOf(statements.get(name)).flatMap(
+      (step) => /^SEARCH (?:s|o|old_names|nft_instances) .*\((.*)\)$/.exec(step)?.[1] ?? [],
+    );
   expect(sought('subdomains.subdomainsOfName')).toEqual(['name=? AND subdomain>?', 'parent=? AND name>?']);
   expect(sought('subdomains.subdomainsOfOwner')).toEqual(['owner=? AND subdomain>?']);
 

@@ -32,20 +32,11 @@ const join = (pool: string, member: string, place: number, amount: number, end =
     ...term(FIRST_CYCLE, end),
   });
 /** A pool locks more of a member's STX, which has `locked` already. */
-const increase = (pool: string, member: string, place: number, locked: number, by: number, end: number): PoxEvent =>
-  stacked(
-    'pox-4',
-    'delegate-stack-increase',
-    member,
-    {
-      'increase-by': u(by),
-      'total-locked': u(locked + by),
-      delegator: p(pool),
-      ...bitcoin(place),
-      ...term(FIRST_CYCLE, end),
-    },
-    [1_000, locked, 140],
-  );
+function increase(pool: string, member: string, place: number, locked: number, by: number, end: number): PoxEvent {
+  const amounts = { 'increase-by': u(by), 'total-locked': u(locked + by), delegator: p(pool) };
+  const data = { ...amounts, ...bitcoin(place), ...term(FIRST_CYCLE, end) };
+  return stacked('pox-4', 'delegate-stack-increase', member, data, [1_000, locked, 140]);
+}
 const commit = (pool: string, place: number, cycle: number, key: number, name = 'stack-aggregation-commit-indexed') =>
   stacked('pox-4', name, pool, {
     'reward-cycle': u(cycle),
@@ -85,57 +76,56 @@ function membersAfter(...blocks: readonly (readonly PoxEvent[])[]): Members {
   return membersIn(snapshots);
 }
 
-test('a pool that commits two Bitcoin addresses to two signers has its members under both', () => {
-  const joined = [join(POOL, A, 1, 600), join(POOL, B, 2, 3_000)];
-  expect(membersAfter([...joined, commit(POOL, 1, 6, 2), commit(POOL, 2, 6, 3)])).toEqual({
-    '6 2': [[A, 600]],
-    '6 3': [[B, 3_000]],
-  });
-});
+const joined = [join(POOL, A, 1, 600), join(POOL, B, 2, 3_000)];
+const first = [join(POOL, A, 1, 600), commit(POOL, 1, 6, 2)];
+const split: Members = { '6 2': [[A, 600]], '6 3': [[B, 3_000]] };
+const [OLD, INDEXED] = ['stack-aggregation-commit', 'stack-aggregation-commit-indexed'];
+const laterWith = (name?: string) => [
+  [join(POOL, A, 1, 600), commit(POOL, 1, 6, 2, name)],
+  [join(POOL, B, 2, 3_000)],
+  [commit(POOL, 2, 6, 3, name)],
+];
 
-test('a commitment in a later block, under either name, leaves the members with another address', () => {
-  for (const name of ['stack-aggregation-commit', 'stack-aggregation-commit-indexed']) {
-    const joined = [join(POOL, A, 1, 600), commit(POOL, 1, 6, 2, name)];
-    expect(membersAfter(joined, [join(POOL, B, 2, 3_000)], [commit(POOL, 2, 6, 3, name)])).toEqual({
-      '6 2': [[A, 600]],
-      '6 3': [[B, 3_000]],
-    });
-  }
-});
-
-test("a member doesn't get a signer if the pool hasn't committed the member's Bitcoin address", () => {
-  expect(membersAfter([join(POOL, A, 1, 600), join(POOL, B, 2, 3_000), commit(POOL, 2, 6, 3)])).toEqual({
-    '6 3': [[B, 3_000]],
-  });
-});
-
-test('a commitment of another pool with the same Bitcoin address takes no members', () => {
-  expect(membersAfter([join(POOL, A, 1, 600), join(OTHER_POOL, B, 1, 9), commit(OTHER_POOL, 1, 6, 3)])).toEqual({
-    '6 3': [[B, 9]],
-  });
-});
-
-test('the second commitment of an address takes the members who joined after the first', () => {
-  const first = [join(POOL, A, 1, 600), commit(POOL, 1, 6, 2)];
-  expect(membersAfter(first, [join(POOL, B, 1, 3_000)], [commit(POOL, 1, 6, 3)])).toEqual({
-    '6 2': [[A, 600]],
-    '6 3': [[B, 3_000]],
-  });
-});
-
-test('a member who joins after the last commitment of the address is under its signer', () => {
-  const first = [join(POOL, A, 1, 600), commit(POOL, 1, 6, 2)];
-  expect(membersAfter(first, [join(POOL, B, 1, 3_000)])).toEqual({
-    '6 2': [
-      [B, 3_000],
-      [A, 600],
-    ],
-  });
-});
-
-test('a member with increased STX keeps the signer of the first commitment', () => {
-  const first = [join(POOL, A, 1, 600), commit(POOL, 1, 6, 2)];
-  expect(membersAfter(first, [increase(POOL, A, 1, 600, 5, 7), commit(POOL, 1, 6, 3)])).toEqual({ '6 2': [[A, 605]] });
+test.each<[rule: string, blocks: PoxEvent[][], members: Members]>([
+  [
+    'a pool that commits two Bitcoin addresses to two signers has its members under both',
+    [[...joined, commit(POOL, 1, 6, 2), commit(POOL, 2, 6, 3)]],
+    split,
+  ],
+  [`a commitment in a later block leaves the members with another address: ${OLD}`, laterWith(OLD), split],
+  [`a commitment in a later block leaves the members with another address: ${INDEXED}`, laterWith(INDEXED), split],
+  [
+    "a member doesn't get a signer if the pool hasn't committed the member's Bitcoin address",
+    [[...joined, commit(POOL, 2, 6, 3)]],
+    { '6 3': [[B, 3_000]] },
+  ],
+  [
+    'a commitment of another pool with the same Bitcoin address takes no members',
+    [[join(POOL, A, 1, 600), join(OTHER_POOL, B, 1, 9), commit(OTHER_POOL, 1, 6, 3)]],
+    { '6 3': [[B, 9]] },
+  ],
+  [
+    'the second commitment of an address takes the members who joined after the first',
+    [first, [join(POOL, B, 1, 3_000)], [commit(POOL, 1, 6, 3)]],
+    split,
+  ],
+  [
+    'a member who joins after the last commitment of the address is under its signer',
+    [first, [join(POOL, B, 1, 3_000)]],
+    {
+      '6 2': [
+        [B, 3_000],
+        [A, 600],
+      ],
+    },
+  ],
+  [
+    'a member with increased STX keeps the signer of the first commitment',
+    [first, [increase(POOL, A, 1, 600, 5, 7), commit(POOL, 1, 6, 3)]],
+    { '6 2': [[A, 605]] },
+  ],
+])('%s', (_, blocks, members) => {
+  expect(membersAfter(...blocks)).toEqual(members);
 });
 
 // ── Any pools, forks and commitments ──

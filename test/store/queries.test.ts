@@ -196,12 +196,8 @@ test('a block is found by height and by either hash, and an unknown block is und
   await snapshots.readLong(async (reader) => {
     const tip = reader.chain.tip();
     if (tip === null) throw new Error('there is a tip');
-    for (const id of [
-      'latest',
-      { height: tip.height },
-      { hash: tip.blockHash },
-      { hash: tip.indexBlockHash },
-    ] as const) {
+    const { height, blockHash, indexBlockHash } = tip;
+    for (const id of ['latest', { height }, { hash: blockHash }, { hash: indexBlockHash }] as const) {
       expect(reader.chain.blockHash(id)).toEqual(tip.indexBlockHash);
     }
     expect(reader.chain.blockHash({ height: tip.height + 1 })).toBeUndefined();
@@ -243,11 +239,11 @@ test('a request reads a single state of the chain despite concurrent writes', as
 
 test('a transaction is found wherever it is: in the chain, in the mempool, or dropped from it', async () => {
   using index = openNew();
-  const [mined, waiting, dropped] = [0, 1, 2].map((nonce) => transfer(alice, nonce, 200)) as [
-    ReturnType<typeof transfer>,
-    ReturnType<typeof transfer>,
-    ReturnType<typeof transfer>,
-  ];
+  const [mined, waiting, dropped] = [
+    transfer(alice, 0, 200),
+    transfer(alice, 1, 200),
+    transfer(alice, 2, 200),
+  ] as const;
   index.ingest.receive(announcement([mined, waiting, dropped]));
   const block1 = block(null, 'one', [mined]);
   index.ingest.receive(block1.event);
@@ -263,13 +259,8 @@ test('a transaction is found wherever it is: in the chain, in the mempool, or dr
     expect(state(mined)).toEqual({ indexBlockHash: fromHex(block1.hash), status: 'success' });
     expect(state(waiting)).toEqual({ indexBlockHash: null, status: 'pending' });
     expect(state(dropped)).toEqual({ indexBlockHash: null, status });
-    expect(reader.principals.nonces(alice.address)).toEqual({
-      next: 2n,
-      lastConfirmed: 0n,
-      lastPending: 1n,
-      pending: [],
-      missing: [],
-    });
+    const nonces = { next: 2n, lastConfirmed: 0n, lastPending: 1n, pending: [], missing: [] };
+    expect(reader.principals.nonces(alice.address)).toEqual(nonces);
   });
   reading.close();
 });

@@ -88,27 +88,12 @@ test('sums of amounts by their two integers equal exact sums, or fail', () => {
 });
 
 test('a balance that sorts as text has the same forms, also a negative one', () => {
-  const { balance } = view({
-    name: 'x',
-    help: '',
-    columns: { balance: sortableAmount('?1', '') },
-    from: '',
-    indexed: [],
-    order: [],
-    range: null,
-  }).columns;
+  const rest = { name: 'x', help: '', from: '', indexed: [], order: [], range: null };
+  const { balance } = view({ ...rest, columns: { balance: sortableAmount('?1', '') } }).columns;
   expect(balance?.forms).toBeDefined();
   const { real, high, low } = balance!.forms!;
-  for (const amount of [
-    '1',
-    '-1',
-    '-9',
-    '-10',
-    '-999999999999',
-    '-1000000000000',
-    '123456789012345678901234',
-    `-${'9'.repeat(30)}`,
-  ]) {
+  const large = ['-999999999999', '-1000000000000', '123456789012345678901234', `-${'9'.repeat(30)}`];
+  for (const amount of ['1', '-1', '-9', '-10', ...large]) {
     const [[approximate, upper, lower] = []] = db
       .query<[number, bigint, bigint], [string]>(`SELECT ${real}, ${high}, ${low}`)
       .safeIntegers(true)
@@ -185,12 +170,8 @@ describe('costs', () => {
   const lookups = views.flatMap(({ name, columns, indexed }) =>
     indexed.map((column) => {
       const type = columns[column]?.type;
-      return [
-        `${name}.${column}`,
-        name,
-        column,
-        type === 'bytes' ? "x'00'" : type === 'integer' ? '1' : "'x'",
-      ] as const;
+      const value = type === 'bytes' ? "x'00'" : type === 'integer' ? '1' : "'x'";
+      return [`${name}.${column}`, name, column, value] as const;
     }),
   );
 
