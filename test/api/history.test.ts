@@ -250,12 +250,8 @@ function compareRows({ path }: Route, both: ServerPair, whole: Answer['body'], s
 function partsOf(whole: Answer['body'], since: Answer['body']): { known: object; lacking: unknown[] } {
   const isLacking = (id: string) => since[id]?.found === false && whole[id]?.found === true;
   const parts = Object.entries(whole).map(([id, part]) => [id, isLacking(id) ? since[id] : part]);
-  return {
-    known: Object.fromEntries(parts),
-    lacking: Object.keys(whole)
-      .filter(isLacking)
-      .map((id) => whole[id]),
-  };
+  const lacking = Object.keys(whole).flatMap((id) => (isLacking(id) ? [whole[id]] : []));
+  return { known: Object.fromEntries(parts), lacking };
 }
 
 /** Draws requests of routes for things that a chain has. */
@@ -366,20 +362,13 @@ function isApart(all: readonly NodeEvent[], { height, events }: Beginning): bool
   const tree = new BlockTree();
   for (const event of all) if (event.path === '/new_block') tree.add(event);
   const below = tree.chain().filter(({ head }) => head.block_height < height);
-  const noncesIn = (raw: string): string[] => {
-    const content = contentOf(raw);
-    return content === null ? [] : noncesOf(content);
-  };
+  const noncesIn = (raw: string): string[] => [contentOf(raw)].flatMap((content) => (content ? noncesOf(content) : []));
   const used = new Set(below.flatMap(({ head }) => head.transactions.flatMap(({ raw_tx }) => noncesIn(raw_tx))));
-  const isOfBelow = ({ path, body }: NodeEvent): boolean => {
-    if (path === '/new_block') return JSON.parse(body).block_height < height;
-    return (
-      path === '/new_mempool_tx' &&
-      JSON.parse(body)
-        .flatMap(noncesIn)
-        .some((nonce: string) => used.has(nonce))
-    );
-  };
+  const usesOld = (raw: string) => noncesIn(raw).some((nonce) => used.has(nonce));
+  const isOfBelow = ({ path, body }: NodeEvent): boolean =>
+    path === '/new_block'
+      ? JSON.parse(body).block_height < height
+      : path === '/new_mempool_tx' && JSON.parse(body).some(usesOld);
   return height > 1 && !events.some(isOfBelow);
 }
 
@@ -530,12 +519,8 @@ describe('an index that starts at block 20', () => {
     for (const id of ['19', '1', '31', older.hash, older.index_block_hash]) {
       const answer = await since.ask(`/extended/v2/blocks/${id}`);
       expect([id, answer.status, header(answer)]).toEqual([id, 404, '20']);
-      expect(answer.body).toEqual({
-        statusCode: 404,
-        code: 'BEFORE_HISTORY',
-        error: 'Not Found',
-        message: 'Block not found; the history of this server begins at block 20',
-      });
+      const message = 'Block not found; the history of this server begins at block 20';
+      expect(answer.body).toEqual({ statusCode: 404, code: 'BEFORE_HISTORY', error: 'Not Found', message });
     }
     const message = 'The answer needs older blocks: the history of this server begins at block 20';
     const refused = await since.ask('/extended/v3/tokens/stx/supply');

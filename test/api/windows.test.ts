@@ -50,10 +50,8 @@ test('the ascending list is the reverse of the descending one', async () => {
     for (const limit of [1, 4]) {
       const { target } = list;
       expect({ target, rows: await world.walked(list, '&order=desc', limit) }).toEqual({ target, rows: allRows });
-      expect({ target, rows: await world.walked(list, '&order=asc', limit) }).toEqual({
-        target,
-        rows: inReverse(list, allRows),
-      });
+      const rows = inReverse(list, allRows);
+      expect({ target, rows: await world.walked(list, '&order=asc', limit) }).toEqual({ target, rows });
     }
     if (allRows.length > 1) walked.add(list.route);
   }
@@ -105,11 +103,8 @@ test('a window in either order is the part of the whole list between its ends', 
         query.set('order', isUp ? 'asc' : 'desc');
         const { target } = list;
         const rows = await world.walked(list, `&${query}`, limit);
-        expect({ target, query: String(query), rows }).toEqual({
-          target,
-          query: String(query),
-          rows: isUp ? expected.toReversed() : expected,
-        });
+        const due = isUp ? expected.toReversed() : expected;
+        expect([target, String(query), rows]).toEqual([target, String(query), due]);
       },
     ),
     { seen, cases: 30 },

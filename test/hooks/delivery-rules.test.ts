@@ -206,9 +206,8 @@ describe('during a request', () => {
     expect(row?.state).toBe('failed');
     await expect(direct.log.redeliver(CONSUMER, uuid, row!.webhookId)).rejects.toThrow('The delivery is in flight');
     expect(await direct.log.redeliverMany(CONSUMER, uuid, {})).toBe(0);
-    await expect(direct.log.skip(CONSUMER, uuid, row!.webhookId)).rejects.toThrow(
-      'only the first waiting delivery of a queue can be skipped',
-    );
+    const onlyFirst = 'only the first waiting delivery of a queue can be skipped';
+    await expect(direct.log.skip(CONSUMER, uuid, row!.webhookId)).rejects.toThrow(onlyFirst);
     target.answer(200);
     await until(() => direct.deliveries(uuid)[0]?.state === 'delivered');
     expect(target.received).toHaveLength(2);
@@ -378,9 +377,8 @@ test('a hook that catches up queues only a few deliveries, and more as the recei
   }
   await until(() => direct.record(uuid).stage === 'live');
   await until(() => direct.states(uuid).every((state) => state === 'delivered'));
-  expect(direct.deliveries(uuid).flatMap(({ blocks }) => blocks.apply.map(({ height }) => height))).toEqual([
-    1, 2, 3, 4, 5, 6, 7, 8,
-  ]);
+  const heights = direct.deliveries(uuid).flatMap(({ blocks }) => blocks.apply.map(({ height }) => height));
+  expect(heights).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
 });
 
 test('a host that left its cluster delivers even if another host wrote results before', async () => {
@@ -468,6 +466,7 @@ describe('an answer', () => {
   const failed = (error: string) => ({ statusCode: null, error: expect.stringContaining(error) });
   const continues = 'HTTP/1.1 100 Continue\r\n\r\n';
   const hints = 'HTTP/1.1 103 Early\r\nlink: </x>\r\n\r\n';
+  const short = `${ok}content-length: 2\r\n\r\nok`;
   const upgrade = 'HTTP/1.1 101 Over\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n';
   const chunk = `${ok}transfer-encoding: chunked\r\n\r\nffffffffffff\r\n`;
   const long = endlessly('z'.repeat(65_536));
@@ -476,12 +475,7 @@ describe('an answer', () => {
   // Each ends by itself: the time that the attempt has is a minute.
   test.each<[what: string, text: string, more: ((socket: net.Socket) => void) | undefined, expected: object]>([
     ['that takes the connection over', upgrade, undefined, { statusCode: 101 }],
-    [
-      'after one before it',
-      `${continues}${ok}content-length: 2\r\n\r\nok`,
-      undefined,
-      { statusCode: 200, excerpt: 'ok' },
-    ],
+    ['after one before it', `${continues}${short}`, undefined, { statusCode: 200, excerpt: 'ok' }],
     ['before which others never end', '', endlessly(continues.repeat(100)), failed('interim answers')],
     ['with hints that never end', '', endlessly(hints.repeat(100)), failed('interim answers')],
     ['whose headers never end', ok, endlessly('x: y\r\n'.repeat(1000)), failed('HPE_HEADER_OVERFLOW')],

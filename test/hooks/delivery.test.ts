@@ -114,12 +114,10 @@ test('a failing receiver gets every delivery in order, each only after it accept
   const page = await log(server, uuid);
   const errors = page.results.flatMap(({ last_attempt }: never) => [(last_attempt as { error: string | null }).error]);
   expect(errors.every((error: unknown) => error === null)).toBe(true);
-  const attempts = (await server.request('GET', `/chainhooks/me/${uuid}/deliveries/${page.results.at(-1).id}`)).body
-    .attempts;
-  const outcomes = attempts.map(
-    (attempt: { status_code: number | null; error: string | null }) => attempt.status_code ?? attempt.error,
-  );
-  expect([204, 205]).toContain(outcomes[0]);
+  const first = await server.request('GET', `/chainhooks/me/${uuid}/deliveries/${page.results.at(-1).id}`);
+  const attempts: { status_code: number | null; error: string | null }[] = first.body.attempts;
+  const outcomes = attempts.map((attempt) => attempt.status_code ?? attempt.error);
+  expect(outcomes[0]).toBeOneOf([204, 205]);
   expect([302, 500, 'no answer within 0.3 s']).toEqual(expect.arrayContaining([...new Set(outcomes.slice(1))]));
   expect(outcomes.length).toBeGreaterThan(2);
 });
@@ -130,12 +128,10 @@ test('a receiver that resets or refuses connections, or never answers, delays no
   using hanging = receiver();
   using reset = resettingServer();
   hanging.answer = () => new Promise(() => {});
-  const [bad, refused, mute, fine] = [
-    await server.register(reset.url),
-    await server.register(NOWHERE),
-    await server.register(hanging.url),
-    await server.register(good.url),
-  ] as [string, string, string, string];
+  const bad = await server.register(reset.url);
+  const refused = await server.register(NOWHERE);
+  const mute = await server.register(hanging.url);
+  const fine = await server.register(good.url);
   server.feed(events);
   await server.untilDrained(fine);
   expect(sequences(good.received)).toEqual(upTo(good.received.length));
@@ -145,10 +141,8 @@ test('a receiver that resets or refuses connections, or never answers, delays no
   const [, , head] = (await log(server, mute)).results.slice(-3);
   expect([head.state, head.sequence]).toEqual(['in_flight', 1]);
   const [oldest] = (await log(server, bad, '&state=failed')).results;
-  expect(oldest).toMatchObject({
-    sequence: 1,
-    last_attempt: { status_code: null, error: expect.stringContaining('ECONNRESET') },
-  });
+  const last = { status_code: null, error: expect.stringContaining('ECONNRESET') };
+  expect(oldest).toMatchObject({ sequence: 1, last_attempt: last });
 });
 
 test('when the retry budget ends, the hook is interrupted, keeps its queue, and continues without a gap once enabled', async () => {
@@ -182,12 +176,8 @@ test('when the retry budget ends, the hook is interrupted, keeps its queue, and 
   const heights = appliedHeights(target.received);
   expect(new Set(heights).size).toBe(sequence);
   expect(Math.max(...heights)).toBe(BLOCKS);
-  expect(await server.status(uuid)).toMatchObject({
-    status: 'streaming',
-    enabled: true,
-    interrupted_reason: null,
-    consecutive_failures: 0,
-  });
+  const healthy = { status: 'streaming', enabled: true, interrupted_reason: null, consecutive_failures: 0 };
+  expect(await server.status(uuid)).toMatchObject(healthy);
 });
 
 test('410 interrupts the hook at once, and a blocking delivery can be skipped', async () => {
@@ -251,14 +241,10 @@ test('a failing hook shows the reason, the start, the delivery and its next retr
   using written = spyOn(process.stdout, 'write').mockImplementation(() => true);
   await list({ url: server.url, key: null }, { json: false });
   const [headings, first, problem, second] = written.mock.calls.join('').replaceAll(/ +/g, ' ').split('\n');
-  expect([headings, problem]).toEqual([
-    'ID STATE WAITING NAME',
-    expect.stringMatching(/^ failed \S+Z: status 503: database is locked; next attempt \S+Z$/),
-  ]);
-  expect([first, second]).toEqual([
-    expect.stringMatching(new RegExp(`^${uuid} streaming, failing \\d+ `)),
-    expect.stringMatching(new RegExp(`^${other} streaming \\d+ `)),
-  ]);
+  expect(headings).toBe('ID STATE WAITING NAME');
+  expect(problem).toMatch(/^ failed \S+Z: status 503: database is locked; next attempt \S+Z$/);
+  expect(first).toMatch(new RegExp(`^${uuid} streaming, failing \\d+ `));
+  expect(second).toMatch(new RegExp(`^${other} streaming \\d+ `));
   // Nobody waits for a hook that its consumer paused.
   await server.setEnabled(uuid, false);
   expect([await listIds('failing=true'), (await consumers())[0].failing]).toEqual([[], 0]);
@@ -394,31 +380,23 @@ test('deliveries are listed by state, reason and height, and can be walked in bo
   expect((await log(server, uuid, '&state=pending,dead')).total).toBe(0);
   expect((await log(server, uuid, '&state=delivered&reason=live')).total).toBe(all.length);
   const few = (await log(server, uuid, '&from_height=5&to_height=7')).results;
-  expect(few.flatMap(({ apply }: { apply: { height: number }[] }) => apply.map(({ height }) => height))).toEqual([
-    7, 6, 5,
-  ]);
+  const heights = few.flatMap(({ apply }: { apply: { height: number }[] }) => apply.map(({ height }) => height));
+  expect(heights).toEqual([7, 6, 5]);
   const details = (await server.request('GET', `${path}/${few[0].id}`)).body;
   const sent = target.received.find(({ headers }) => headers['webhook-id'] === few[0].id)!;
   expect(details.payload).toEqual(sent.payload);
-  expect(details).toMatchObject({
-    body_bytes: sent.text.length,
-    body_sha256: new Bun.CryptoHasher('sha256').update(sent.text).digest('hex'),
-  });
+  const digest = new Bun.CryptoHasher('sha256').update(sent.text).digest('hex');
+  expect(details).toMatchObject({ body_bytes: sent.text.length, body_sha256: digest });
   expect((await server.request('GET', `${path}?state=lost`)).body).toMatchObject({ error: 'Invalid query parameter' });
   expect((await server.request('GET', `${path}/evt_0`)).status).toBe(404);
   expect((await server.request('GET', `${path}?cursor=abc`)).status).toBe(400);
 
   const before = target.received.length;
   const repeated = await server.request('POST', `${path}/${few[1].id}/redeliver`);
-  expect([repeated.status, repeated.body]).toEqual([
-    202,
-    expect.objectContaining({ id: few[1].id, sequence: few[1].sequence, reason: 'redelivery' }),
-  ]);
-  const many = await server.request('POST', `${path}/redeliver`, {
-    state: ['delivered'],
-    from_height: 5,
-    to_height: 7,
-  });
+  const { id, sequence } = few[1];
+  expect(repeated).toMatchObject({ status: 202, body: { id, sequence, reason: 'redelivery' } });
+  const chosen = { state: ['delivered'], from_height: 5, to_height: 7 };
+  const many = await server.request('POST', `${path}/redeliver`, chosen);
   expect([many.status, many.body.queued >= 2]).toEqual([202, true]);
   await server.untilDrained(uuid);
   const resent = target.received.slice(before);
@@ -472,10 +450,8 @@ test("a payload that can't be built interrupts only that hook, before the block"
   const interrupted = await server.status(broken);
   expect(interrupted).toMatchObject({ status: 'interrupted', enabled: false });
   expect(interrupted.interrupted_reason).toStartWith('a payload could not be made');
-  expect((await log(server, broken, '&state=dead')).results[0]).toMatchObject({
-    body_bytes: 0,
-    problem: expect.any(String),
-  });
+  const [dead] = (await log(server, broken, '&state=dead')).results;
+  expect(dead).toMatchObject({ body_bytes: 0, problem: expect.any(String) });
   expect(await server.status(fine)).toMatchObject({ status: 'streaming', evaluated_block_count: BLOCKS });
   candidates.contractInterface = contractInterface;
   await server.setEnabled(broken, true);
@@ -525,13 +501,9 @@ describe("the operator's alert for an ended hook", () => {
     expect(alertsOf('chainhook.expired', short)).toHaveLength(1);
     const [alert, ...more] = alertsOf('chainhook.interrupted', below) as [Received];
     expect(more).toEqual([]);
-    expect(alert.payload).toEqual({
-      type: 'chainhook.interrupted',
-      uuid: below,
-      name: 'test',
-      reason: (await server.status(below)).interrupted_reason,
-      at: now / 1_000,
-    });
+    const { interrupted_reason: reason } = await server.status(below);
+    const about = { type: 'chainhook.interrupted', uuid: below, name: 'test' };
+    expect(alert.payload).toEqual({ ...about, reason, at: now / 1_000 });
     expect(alert.headers['webhook-signature']).toBe(signatureOf(secret, alert));
     expect(alert.headers['user-agent']).toMatch(/^stackside\/\d/);
     for (const name of ['authorization', 'x-chainhook-consumer-secret']) expect(alert.headers[name]).toBeUndefined();
@@ -612,21 +584,10 @@ test('the metrics count deliveries, retries and failures', async () => {
   server.feed(events);
   await server.untilDrained(uuid);
   const { occurrence_count: matches } = await server.status(uuid);
-  expect(server.hooks.counters()).toEqual({
-    evaluatedBlocks: BLOCKS,
-    matches,
-    queued: matches,
-    rollbacks: 0,
-    delivered: matches,
-    failed: 3,
-    interrupted: 0,
-    blockedTargets: 0,
-  });
-  expect(server.hooks.gauges()).toEqual({
-    pending: 0,
-    oldestPendingSeconds: 0,
-    hooks: [{ status: 'streaming', enabled: true, count: 1 }],
-  });
+  const good = { evaluatedBlocks: BLOCKS, matches, queued: matches, delivered: matches };
+  expect(server.hooks.counters()).toEqual({ ...good, rollbacks: 0, failed: 3, interrupted: 0, blockedTargets: 0 });
+  const hooks = [{ status: 'streaming', enabled: true, count: 1 }];
+  expect(server.hooks.gauges()).toEqual({ pending: 0, oldestPendingSeconds: 0, hooks });
   const metrics = await server.registry.metrics();
   const figure = (name: string) => Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(metrics)?.[1]);
   expect(figure('chainhooks_evaluation_seconds_count')).toBe(BLOCKS);

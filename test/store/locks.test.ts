@@ -101,13 +101,7 @@ async function lockedFromBelow(until: number, begins: number, fields: object) {
 test.each([
   ['its own height', END, END - 3, {}, [4, 0, 0]],
   ['the end of pox-4', FAR, END - 3, { pox_v4_unlock_height: END }, [4, 0, 0]],
-  [
-    'no end that Bitcoin had passed before it was made, by pox-5',
-    FAR,
-    END - 2,
-    { pox_v4_unlock_height: END - 2 },
-    [5, 5, 5],
-  ],
+  ['no end that Bitcoin had passed before, by pox-5', FAR, END - 2, { pox_v4_unlock_height: END - 2 }, [5, 5, 5]],
 ] as const)('a lock from below the beginning holds up to %s', async (_, until, begins, fields, versions) => {
   const states = versions.map((version) => [90n, version === 0 ? 0n : 7n, version]);
   expect(await lockedFromBelow(until, begins, fields)).toEqual(states);

@@ -55,10 +55,7 @@ function subjectsIn(directory: string): string[] {
   using db = new Database(indexPath(directory), { readonly: true });
   const column = `SELECT name AS subject FROM name_operations UNION SELECT subdomain FROM subdomains
     UNION SELECT owner FROM subdomains UNION SELECT namespace FROM namespaces UNION SELECT address FROM principals`;
-  return db
-    .query<{ subject: string }, []>(column)
-    .all()
-    .map(({ subject }) => subject);
+  return (db.query(column).values() as [string][]).flat();
 }
 
 const inAnyOrder = (events: readonly NodeEvent[]) => {
@@ -90,6 +87,12 @@ test('after any forks and attachments, names equal those on the winning chain', 
   expect((await holdsTheLaw(long)).subdomains).toBeGreaterThan(2);
 });
 
+/** Receives a block of transactions on a parent. */
+function take(open: OpenIngest, ...[parent, label, ...transactions]: Parameters<typeof nameBlock>) {
+  const taken = nameBlock(parent, label, ...transactions);
+  open.ingest.receive(taken.event);
+  return taken;
+}
 const findName = (open: OpenIngest, name = 'alice.btc') => read(open.directory, ({ names }) => names.find(name));
 const subdomain = (open: OpenIngest, name = 'joe.alice.btc') =>
   read(open.directory, ({ names }) => names.findSubdomain(name));
@@ -98,27 +101,20 @@ describe('the life of a name', () => {
   test('an import gives the name to its beneficiary, and the lease starts with the launch and with each renewal', async () => {
     using open = openNew();
     const imported = operated({ op: 'name-import', zonefile: 'one', token: mintTo(bob.address) });
-    const block1 = nameBlock(null, 'imported', imported);
-    open.ingest.receive(block1.event);
+    const block1 = take(open, null, 'imported', imported);
     expect(await findName(open)).toMatchObject({ owner: bob.address, operation: 'name-import', expireBlock: 0 });
 
-    const block2 = nameBlock(block1, 'launched', launched(1000));
-    open.ingest.receive(block2.event);
-    expect(await findName(open)).toMatchObject({
-      expireBlock: 2 + 1000,
-      txId: Uint8Array.fromHex(imported.transaction.id.slice(2)),
-    });
+    const block2 = take(open, block1, 'launched', launched(1000));
+    const txId = Uint8Array.fromHex(imported.transaction.id.slice(2));
+    expect(await findName(open)).toMatchObject({ expireBlock: 2 + 1000, txId });
 
-    const block3 = nameBlock(block2, 'updated', operated({ op: 'name-update', zonefile: 'two' }));
-    open.ingest.receive(block3.event);
+    const block3 = take(open, block2, 'updated', operated({ op: 'name-update', zonefile: 'two' }));
     expect(await findName(open)).toMatchObject({ operation: 'name-update', expireBlock: 1002, zonefile: '' });
 
-    const block4 = nameBlock(block3, 'renewed', renewed());
-    open.ingest.receive(block4.event);
+    const block4 = take(open, block3, 'renewed', renewed());
     expect(await findName(open)).toMatchObject({ operation: 'name-renewal', expireBlock: 1004, owner: bob.address });
 
-    const block5 = nameBlock(block4, 'moved', operated({ op: 'name-transfer', token: moveTo(carol.address) }));
-    open.ingest.receive(block5.event);
+    take(open, block4, 'moved', operated({ op: 'name-transfer', token: moveTo(carol.address) }));
     expect(await findName(open)).toMatchObject({ operation: 'name-transfer', expireBlock: 1004, owner: carol.address });
     expect(await read(open.directory, ({ names }) => names.ofOwner(carol.address))).toEqual(['alice.btc']);
     expect(await read(open.directory, ({ names }) => names.ofOwner(bob.address))).toEqual([]);
@@ -127,12 +123,8 @@ describe('the life of a name', () => {
   test('a revocation hides the name and its subdomains until it is registered again', async () => {
     using open = openNew();
     const zonefile = 'joe TXT "owner=SP1" "zf0=YQ=="\n';
-    const block1 = nameBlock(
-      null,
-      'one',
-      launched(0),
-      operated({ op: 'name-register', zonefile: 'first', token: mintTo(bob.address) }),
-    );
+    const registered = operated({ op: 'name-register', zonefile: 'first', token: mintTo(bob.address) });
+    const block1 = nameBlock(null, 'one', launched(0), registered);
     const update = operated({ op: 'name-update', zonefile });
     const block2 = nameBlock(block1, 'two', update);
     for (const event of [block1.event, block2.event, attached(update, block2, 'name-update', zonefile)])
@@ -140,16 +132,12 @@ describe('the life of a name', () => {
     expect(await findName(open)).toMatchObject({ zonefile, expireBlock: 1 });
     expect(await subdomain(open)).toMatchObject({ owner: 'SP1', zonefile: 'a', resolver: '' });
 
-    const block3 = nameBlock(block2, 'three', operated({ op: 'name-revoke' }));
-    open.ingest.receive(block3.event);
+    const block3 = take(open, block2, 'three', operated({ op: 'name-revoke' }));
     const answers = await everyAnswer(open.directory, ['alice.btc', 'joe.alice.btc', 'SP1', bob.address]);
-    expect(answers).toMatchObject({
-      names: [],
-      'alice.btc': [undefined, undefined, '', undefined, [], [], undefined, undefined],
-      'joe.alice.btc': [undefined, undefined, '', undefined, [], [], undefined, undefined],
-    });
+    const none = [undefined, undefined, '', undefined, [], [], undefined, undefined];
+    expect(answers).toMatchObject({ names: [], 'alice.btc': none, 'joe.alice.btc': none });
 
-    open.ingest.receive(nameBlock(block3, 'four', operated({ op: 'name-register', zonefile: 'again' })).event);
+    take(open, block3, 'four', operated({ op: 'name-register', zonefile: 'again' }));
     expect(await findName(open)).toMatchObject({ operation: 'name-register', zonefile: '', expireBlock: 4 });
     expect(await subdomain(open)).toMatchObject({ owner: 'SP1' });
     const hash = hashOfText(zonefile);
@@ -164,11 +152,8 @@ describe('the life of a name', () => {
     // The attachment comes before both blocks.
     for (const event of [attached(registered, block1, 'name-register', 'mine'), block1.event, block2.event])
       open.ingest.receive(event);
-    expect(await findName(open)).toMatchObject({
-      operation: 'name-transfer',
-      zonefile: 'mine',
-      zonefileHash: hashOfText('mine'),
-    });
+    const kept = { operation: 'name-transfer', zonefile: 'mine', zonefileHash: hashOfText('mine') };
+    expect(await findName(open)).toMatchObject(kept);
   });
 });
 
@@ -176,10 +161,8 @@ test('subdomains go with the block that declared them, and come back with it', a
   using open = openNew();
   const declares = (owner: string) => `joe TXT "owner=${owner}"\n_resolver URI 10 1 "https://of.${owner}"\n`;
   const root = nameBlock(null, 'one', operated({ op: 'name-register', zonefile: 'first', token: mintTo(bob.address) }));
-  const [first, second] = [declares('first'), declares('second')].map((zonefile) => {
-    const update = operated({ op: 'name-update', zonefile });
-    return { update, zonefile };
-  }) as [{ update: NameTransaction; zonefile: string }, { update: NameTransaction; zonefile: string }];
+  const updating = (zonefile: string) => ({ update: operated({ op: 'name-update', zonefile }), zonefile });
+  const [first, second] = [updating(declares('first')), updating(declares('second'))];
   const block2 = nameBlock(root, 'two', first.update);
   const block3 = nameBlock(block2, 'three', second.update);
   for (const event of [root.event, block2.event, block3.event]) open.ingest.receive(event);
@@ -188,15 +171,12 @@ test('subdomains go with the block that declared them, and come back with it', a
   expect(await subdomain(open)).toMatchObject({ owner: 'second', resolver: 'https://of.second' });
 
   // A fork that leaves the second update out.
-  const rival = nameBlock(block2, 'rival three');
-  const winner = nameBlock(rival, 'rival four');
-  for (const { event } of [rival, winner]) open.ingest.receive(event);
+  take(open, take(open, block2, 'rival three'), 'rival four');
   expect(await subdomain(open)).toMatchObject({ owner: 'first' });
   expect(await read(open.directory, ({ names }) => names.resolver('eve.alice.btc'))).toBe('https://of.first');
   expect(await read(open.directory, ({ names }) => names.ofOwner('second'))).toEqual([]);
 
-  const block4 = nameBlock(block3, 'four');
-  for (const { event } of [block4, nameBlock(block4, 'five')]) open.ingest.receive(event);
+  take(open, take(open, block3, 'four'), 'five');
   expect(await subdomain(open)).toMatchObject({ owner: 'second' });
   expect(await read(open.directory, ({ names }) => names.ofOwner('first'))).toEqual([]);
 });
@@ -219,16 +199,14 @@ test('two names with the same zonefile in one transaction both have its subdomai
   const { transaction } = first;
   const moved = second.events.map((event) => ({ ...event, txid: transaction.id, event_index: 2 }));
   const both = { transaction, events: [...first.events, ...moved] };
-  const holder = nameBlock(null, 'both', both);
-  open.ingest.receive(holder.event);
+  const holder = take(open, null, 'both', both);
   for (const name of ['alice', 'bob']) open.ingest.receive(attached(both, holder, 'name-update', zonefile, name));
   for (const name of ['alice', 'bob']) expect(await subdomain(open, `joe.${name}.btc`)).toMatchObject({ owner: 'SP1' });
 });
 
 test('a name and an owner with 25,000 subdomains have all of them', async () => {
   using open = openNew();
-  const block1 = nameBlock(null, 'one', operated({ op: 'name-register', zonefile: 'x' }));
-  open.ingest.receive(block1.event);
+  take(open, null, 'one', operated({ op: 'name-register', zonefile: 'x' }));
   const COUNT = 25_000;
   {
     using db = new Database(indexPath(open.directory));
@@ -244,14 +222,9 @@ test('a name and an owner with 25,000 subdomains have all of them', async () => 
 
 test('a name from before the chain keeps its data until the first operation on it, and gets it back in a fork without one', async () => {
   using directory = dataDirectory();
-  const old = {
-    kind: 'namespace' as const,
-    namespace: 'btc',
-    lifetime: 500,
-    price: { base: 1n, coefficient: 1n, exponents: [1n], nonalphaDiscount: 1n, noVowelDiscount: 1n },
-  };
+  const price = { base: 1n, coefficient: 1n, exponents: [1n], nonalphaDiscount: 1n, noVowelDiscount: 1n };
   await addOldNames(directory.path, async function* () {
-    yield old;
+    yield { kind: 'namespace', namespace: 'btc', lifetime: 500, price };
     yield { kind: 'name', name: 'alice.btc', owner: bob.address, zonefileHash: hashOfText('old') };
     yield { kind: 'zonefile', hash: hashOfText('old'), content: 'old' };
   });
@@ -274,10 +247,7 @@ test('a name from before the chain keeps its data until the first operation on i
 
   // A fork without operations on the name.
   let rival = block1;
-  for (const label of ['rival 2', 'rival 3', 'rival 4', 'rival 5']) {
-    rival = nameBlock(rival, label);
-    open.ingest.receive(rival.event);
-  }
+  for (const label of ['rival 2', 'rival 3', 'rival 4', 'rival 5']) rival = take(open, rival, label);
   expect(await findName(open)).toMatchObject({ owner: bob.address, operation: 'name-register', expireBlock: 501 });
   expect(await read(open.directory, ({ names }) => names.page(0))).toEqual(['alice.btc', 'other.btc']);
   expect(problemsIn(directory.path)).toEqual([]);
@@ -287,7 +257,7 @@ test('names are listed in pages of 100', async () => {
   using open = openNew();
   const names = Array.from({ length: 205 }, (_, index) => `n${index}`);
   const registrations = names.map((name) => operated({ op: 'name-register', zonefile: name, name }));
-  open.ingest.receive(nameBlock(null, 'many', launched(1), ...registrations).event);
+  take(open, null, 'many', launched(1), ...registrations);
   const pages = await read(open.directory, async (reader) => [
     ...(await Promise.all([0, 1, 2, 3].map((page) => reader.names.page(page)))),
     reader.names.ofNamespace('btc', 2),
