@@ -17,11 +17,9 @@ const A = 'ST2J6ZY48GV1EZ5V2V5RB9MP66SW86PYKKQVX8X0G';
 const URL_OK = 'https://127.0.0.1/hook';
 const valid = definition(URL_OK, [{ type: 'coinbase' }]);
 const events = simulatedEvents({ seed: 3, blocks: 30, accounts: 12, transactionsPerBlock: 4, forkEvery: 0 });
-const upTo = (height: number) =>
-  events.slice(
-    0,
-    1 + events.findLastIndex(({ path, text }) => path === '/new_block' && JSON.parse(text).block_height <= height),
-  );
+const indexOf = (height: number) =>
+  events.findLastIndex(({ path, text }) => path === '/new_block' && JSON.parse(text).block_height <= height);
+const upTo = (height: number) => events.slice(0, 1 + indexOf(height));
 
 const fiveKinds = filtersOf('tenure_change', 'stx_event', 'contract_call', 'ft_event', 'coinbase');
 const threeKinds = fiveKinds.slice(0, 3);
@@ -43,6 +41,40 @@ describe('rejects a definition with the problem', () => {
   const options = (value: unknown) => ({ ...valid, options: value });
   const url = (value: string) => ({ ...valid, action: { type: 'http_post', url: value } });
   const { name: _name, ...nameless } = valid;
+  const inFilter: [problem: string, event: object][] = [
+    ['type is required', {}],
+    ['type has another name now: contract_log', { type: 'print_event' }],
+    ['to is not allowed', { type: 'stx_transfer', to: A }],
+    ['sender is not allowed', { type: 'coinbase', sender: A }],
+    ['principal is required', { type: 'balance_change' }],
+    ['sender must be a Stacks address', { type: 'stx_transfer', sender: 'me' }],
+    ['recipient must not be given with receiver', { type: 'stx_transfer', receiver: A, recipient: A }],
+    ['value is larger than 2^53', { type: 'nft_event', value: 2 ** 60 }],
+    ['cause must be block_found or extended', { type: 'tenure_change', cause: 'other' }],
+    ['memo must be an object with equals or contains', { type: 'stx_transfer', memo: {} }],
+    ['memo.contains must NOT have fewer than 1 characters', { type: 'stx_transfer', memo: { contains: '' } }],
+    ['argument.index is required', { type: 'contract_call', argument: { equals: 'u1' } }],
+    [
+      'argument.equals must have the hex digits of a serialized Clarity value after 0x',
+      { type: 'contract_call', argument: { index: 0, equals: '0xq' } },
+    ],
+    [
+      'argument.equals must be an integer that fits into 128 bits',
+      { type: 'contract_call', argument: { index: 0, equals: `u${2n ** 128n}` } },
+    ],
+    ['minamount is not allowed: did you mean min_amount?', { type: 'stx_transfer', minamount: '1' }],
+  ];
+  const inOptions: [problem: string, options: object][] = [
+    ['decode is not allowed', { decode: true }],
+    ['decode_clarity_value is not allowed: did you mean decode_clarity_values?', { decode_clarity_value: true }],
+    ['expire_after_evaluation is not allowed: did you mean expire_after_evaluations?', { expire_after_evaluation: 1 }],
+    ['start_at_block_height is not allowed; use POST', { start_at_block_height: 1 }],
+    ['include_block_metadata must be boolean or null', { include_block_metadata: 1 }],
+    ['expire_after_evaluations must be an integer from 0', { expire_after_evaluations: -1 }],
+    ['expire_after_occurrences must be an integer from 0', { expire_after_occurrences: 1.5 }],
+    ['alert_url must be a URL that begins with', { alert_url: 'me@example.org' }],
+    ['alert_url is not allowed: its host is at 10.0.0.1', { alert_url: 'https://10.0.0.1/' }],
+  ];
   test.each<[problem: string, body: unknown]>([
     ['body must be object', []],
     ['name is required', nameless],
@@ -58,52 +90,7 @@ describe('rejects a definition with the problem', () => {
       'filters.events must NOT have more than 500 items',
       { ...valid, filters: { events: Array(501).fill({ type: 'coinbase' }) } },
     ],
-    ['filters.events.0.type is required', filter({})],
-    ['filters.events.0.type has another name now: contract_log', filter({ type: 'print_event' })],
-    ['filters.events.0.to is not allowed', filter({ type: 'stx_transfer', to: A })],
-    ['filters.events.0.sender is not allowed', filter({ type: 'coinbase', sender: A })],
-    ['filters.events.0.principal is required', filter({ type: 'balance_change' })],
-    ['filters.events.0.sender must be a Stacks address', filter({ type: 'stx_transfer', sender: 'me' })],
-    [
-      'filters.events.0.recipient must not be given with receiver',
-      filter({ type: 'stx_transfer', receiver: A, recipient: A }),
-    ],
-    ['filters.events.0.value is larger than 2^53', filter({ type: 'nft_event', value: 2 ** 60 })],
-    ['filters.events.0.cause must be block_found or extended', filter({ type: 'tenure_change', cause: 'other' })],
-    ['filters.events.0.memo must be an object with equals or contains', filter({ type: 'stx_transfer', memo: {} })],
-    [
-      'filters.events.0.memo.contains must NOT have fewer than 1 characters',
-      filter({ type: 'stx_transfer', memo: { contains: '' } }),
-    ],
-    ['filters.events.0.argument.index is required', filter({ type: 'contract_call', argument: { equals: 'u1' } })],
-    [
-      'filters.events.0.argument.equals must have the hex digits of a serialized Clarity value after 0x',
-      filter({ type: 'contract_call', argument: { index: 0, equals: '0xq' } }),
-    ],
-    [
-      'filters.events.0.argument.equals must be an integer that fits into 128 bits',
-      filter({ type: 'contract_call', argument: { index: 0, equals: `u${2n ** 128n}` } }),
-    ],
     ['options must be object or null', options(1)],
-    ['options.decode is not allowed', options({ decode: true })],
-    [
-      'options.decode_clarity_value is not allowed: did you mean decode_clarity_values?',
-      options({ decode_clarity_value: true }),
-    ],
-    [
-      'options.expire_after_evaluation is not allowed: did you mean expire_after_evaluations?',
-      options({ expire_after_evaluation: 1 }),
-    ],
-    [
-      'filters.events.0.minamount is not allowed: did you mean min_amount?',
-      filter({ type: 'stx_transfer', minamount: '1' }),
-    ],
-    ['options.start_at_block_height is not allowed; use POST', options({ start_at_block_height: 1 })],
-    ['options.include_block_metadata must be boolean or null', options({ include_block_metadata: 1 })],
-    ['options.expire_after_evaluations must be an integer from 0', options({ expire_after_evaluations: -1 })],
-    ['options.expire_after_occurrences must be an integer from 0', options({ expire_after_occurrences: 1.5 })],
-    ['options.alert_url must be a URL that begins with', options({ alert_url: 'me@example.org' })],
-    ['options.alert_url is not allowed: its host is at 10.0.0.1', options({ alert_url: 'https://10.0.0.1/' })],
     ['action is required', { ...valid, action: undefined }],
     ['action.type must be "http_post"', { ...valid, action: { type: 'file', url: URL_OK } }],
     ['action.url must be an absolute URL', url('hook')],
@@ -113,6 +100,8 @@ describe('rejects a definition with the problem', () => {
     ['action.url is not allowed: its host is at 10.0.0.1', url('https://10.0.0.1/')],
     ['action.url is not allowed', url('http://169.254.169.254/')],
     ['then_that belongs to an earlier version of chainhooks; use action', { ...valid, then_that: {} }],
+    ...inFilter.map(([problem, event]): [string, object] => [`filters.events.0.${problem}`, filter(event)]),
+    ...inOptions.map(([problem, value]): [string, object] => [`options.${problem}`, options(value)]),
   ])('%s', async (details, body) => {
     const { status, body: problem } = await server.request('POST', '/chainhooks/me', body as object);
     expect([status, Object.keys(problem), problem.error]).toEqual([400, ['error', 'details'], 'Invalid request body']);
@@ -122,46 +111,34 @@ describe('rejects a definition with the problem', () => {
 
   test('rejects invalid bodies and parameters of other routes', async () => {
     const path = '/chainhooks/me/00000000-0000-4000-8000-000000000001';
+    const [many, redeliver] = ['/chainhooks/me/enabled', `${path}/deliveries/redeliver`];
+    const preview = '/chainhooks/preview';
     const range = { filters: { events: [] }, from_height: 0, to_height: 999_999 };
+    const withHash = { ...range, index_block_hash: '00'.repeat(32) };
     const refusals = [
       ['GET', '/chainhooks/me?limit=61', undefined, 'limit must be <= 60'],
       ['GET', '/chainhooks/me?limit=0', undefined, 'limit must be >= 1'],
       ['GET', '/chainhooks/me?offset=-1', undefined, 'offset must be >= 0'],
       ['GET', '/chainhooks/me/x', undefined, 'uuid must be a UUID'],
-      ['PATCH', '/chainhooks/me/enabled', { enabled: true }, 'filters is required'],
+      ['PATCH', many, { enabled: true }, 'filters is required'],
       [
         'PATCH',
-        '/chainhooks/me/enabled',
+        many,
         { enabled: true, filters: {} },
         'filters must be an object with uuids, webhook_url, statuses or paused',
       ],
-      [
-        'PATCH',
-        '/chainhooks/me/enabled',
-        { enabled: true, filters: { statuses: ['active'] } },
-        'filters.statuses.0 must be new or',
-      ],
+      ['PATCH', many, { enabled: true, filters: { statuses: ['active'] } }, 'filters.statuses.0 must be new or'],
       ['PATCH', `${path}/enabled`, { enabled: true, resume_from: -1 }, 'resume_from must be tip, last_evaluated or a'],
       ['POST', `${path}/evaluate`, {}, 'body must be an object with index_block_hash or block_height'],
-      ['POST', `${path}/deliveries/redeliver`, {}, 'body must be an object with state, from_height, to_height, since'],
-      [
-        'POST',
-        `${path}/deliveries/redeliver`,
-        { from_height: 9, to_height: 3 },
-        'from_height must not be above to_height',
-      ],
+      ['POST', redeliver, {}, 'body must be an object with state, from_height, to_height, since'],
+      ['POST', redeliver, { from_height: 9, to_height: 3 }, 'from_height must not be above to_height'],
       ['GET', `${path}/deliveries?from_height=9&to_height=3`, undefined, 'from_height must not be above to_height'],
-      ['POST', `${path}/deliveries/redeliver`, { since: 9, until: 3 }, 'since must not be after until'],
-      ['POST', '/chainhooks/preview', { ...range, from_height: 999_999 }, 'from_height must not be above the tip'],
-      ['POST', '/chainhooks/preview', { ...range, block_height: 1 }, 'block_height is not allowed together with from'],
-      [
-        'POST',
-        '/chainhooks/preview',
-        { ...range, index_block_hash: '00'.repeat(32) },
-        'index_block_hash is not allowed together with a range of heights',
-      ],
-      ['POST', '/chainhooks/preview', { filters: { events: [] } }, 'block_height, index_block_hash, or from_height'],
-      ['POST', '/chainhooks/preview', { block_height: 1 }, 'filters is required'],
+      ['POST', redeliver, { since: 9, until: 3 }, 'since must not be after until'],
+      ['POST', preview, { ...range, from_height: 999_999 }, 'from_height must not be above the tip'],
+      ['POST', preview, { ...range, block_height: 1 }, 'block_height is not allowed together with from'],
+      ['POST', preview, withHash, 'index_block_hash is not allowed together with a range of heights'],
+      ['POST', preview, { filters: { events: [] } }, 'block_height, index_block_hash, or from_height'],
+      ['POST', preview, { block_height: 1 }, 'filters is required'],
     ] as const;
     for (const [method, path, body, details] of refusals) {
       const { status, body: problem } = await server.request(method, path, body);
@@ -196,9 +173,8 @@ test('an accepted definition is returned as sent, with warnings about likely mis
   ]);
   const cleared = await server.request('PATCH', `/chainhooks/v1/me/${body.uuid.toUpperCase()}`, { options: null });
   expect([cleared.status, cleared.body.definition.options]).toEqual([200, null]);
-  expect((await server.request('PATCH', `/chainhooks/me/${body.uuid}`, { network: 'mainnet' })).body.details).toContain(
-    "can't be changed",
-  );
+  const moved = await server.request('PATCH', `/chainhooks/me/${body.uuid}`, { network: 'mainnet' });
+  expect(moved.body.details).toContain("can't be changed");
   const refused = [
     [{ enabled: false }, 'enabled is not allowed; use PATCH /chainhooks/me/{uuid}/enabled'],
     [{ name: 'other', url: URL_OK }, 'url is not allowed'],
@@ -211,10 +187,8 @@ test('an accepted definition is returned as sent, with warnings about likely mis
   }
   const same = await server.request('PATCH', `/chainhooks/me/${body.uuid}`, cleared.body.definition);
   expect([same.status, same.body.definition]).toEqual([200, cleared.body.definition]);
-  const removed = await fetch(`${server.url}/chainhooks/me/${body.uuid}/`, {
-    method: 'DELETE',
-    headers: { 'content-type': 'application/json' },
-  });
+  const headers = { 'content-type': 'application/json' };
+  const removed = await fetch(`${server.url}/chainhooks/me/${body.uuid}/`, { method: 'DELETE', headers });
   expect([removed.status, await removed.text()]).toEqual([204, '']);
   expect((await server.request('GET', `/chainhooks/me/${body.uuid}`)).status).toBe(404);
   expect((await server.request('GET', `/chainhooks/me/${body.uuid}/deliveries`)).status).toBe(200);
@@ -259,15 +233,12 @@ describe('the life of a hook', () => {
   });
 
   test.each([
-    [{ expire_after_evaluations: 4 }, (status: { evaluated_block_count: number }) => status.evaluated_block_count],
-    [{ expire_after_occurrences: 2 }, (status: { occurrence_count: number }) => status.occurrence_count],
-    [
-      { expire_after_evaluations: 1, expire_after_occurrences: 100 },
-      (status: { evaluated_block_count: number }) => status.evaluated_block_count,
-    ],
+    [{ expire_after_evaluations: 4 }, 'evaluated_block_count'],
+    [{ expire_after_occurrences: 2 }, 'occurrence_count'],
+    [{ expire_after_evaluations: 1, expire_after_occurrences: 100 }, 'evaluated_block_count'],
   ])(
     'with %p: the last block is delivered, the hook expires, and enabling it renews the limit',
-    async (limits, countOf) => {
+    async (limits, count) => {
       const [limit] = Object.values(limits) as [number];
       await using server = await hookServer();
       using target = receiver();
@@ -275,14 +246,14 @@ describe('the life of a hook', () => {
       feed(server, -1, 15);
       const expired = await server.status(uuid);
       expect(expired).toMatchObject({ status: 'expired', enabled: false });
-      expect(countOf(expired)).toBe(limit);
+      expect(expired[count]).toBe(limit);
       await server.untilDrained(uuid);
       expect(appliedHeights(target.received)).toHaveLength(expired.occurrence_count);
       await server.setEnabled(uuid, true);
       expect(await server.status(uuid)).toMatchObject({ status: 'streaming', enabled: true });
       feed(server, 15, 30);
       const repeated = await server.status(uuid);
-      expect([repeated.status, countOf(repeated)]).toEqual(['expired', 2 * limit]);
+      expect([repeated.status, repeated[count]]).toEqual(['expired', 2 * limit]);
     },
   );
 
@@ -291,10 +262,8 @@ describe('the life of a hook', () => {
     const uuid = await server.register(NOWHERE, started, []);
     feed(server, -1, 6);
     expect(await server.status(uuid)).toMatchObject({ evaluated_block_count: 6, occurrence_count: 0 });
-    await server.request('PATCH', `/chainhooks/me/${uuid}`, {
-      filters: { events: threeKinds },
-      options: { expire_after_evaluations: 5 },
-    });
+    const changed = { filters: { events: threeKinds }, options: { expire_after_evaluations: 5 } };
+    await server.request('PATCH', `/chainhooks/me/${uuid}`, changed);
     expect(await server.status(uuid)).toMatchObject({ status: 'streaming', occurrence_count: 0 });
     feed(server, 6, 12);
     const final = await server.status(uuid);
@@ -333,11 +302,8 @@ describe('after a write', () => {
     feed(server, 7, 8);
     expect((await server.request('POST', `${url}/test`, { block_height: 8 })).body.payload.event.apply).toHaveLength(1);
     feed(server, 8, 9);
-    const { body: definitions } = await server.request('POST', '/chainhooks/preview', {
-      filters: { events: fiveKinds },
-      from_height: 9,
-      to_height: 9,
-    });
+    const ninth = { filters: { events: fiveKinds }, from_height: 9, to_height: 9 };
+    const { body: definitions } = await server.request('POST', '/chainhooks/preview', ninth);
     expect(definitions.matched_blocks).toBe(1);
   });
 

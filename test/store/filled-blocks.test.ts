@@ -26,10 +26,9 @@ const burnHash = (height: number, branch: string): string => hashOf(`bitcoin ${b
 
 /** The node's own event of a Bitcoin block, with payouts. */
 function burnBlock(height: number, branch = 'main', parent = burnHash(height - 1, branch)): ReceivedEvent {
-  const paid = [
-    { recipient: `stacker-${height % 3}`, amt: 10 * height },
-    { recipient: 'pool', amt: 7 },
-  ];
+  const stacker = { recipient: `stacker-${height % 3}`, amt: 10 * height };
+  const paid = [stacker, { recipient: 'pool', amt: 7 }];
+  const paidTo = paid.map((pay, utxo_idx) => ({ ...pay, utxo_idx }));
   const body = {
     burn_block_hash: burnHash(height, branch),
     burn_block_height: height,
@@ -37,9 +36,7 @@ function burnBlock(height: number, branch = 'main', parent = burnHash(height - 1
     burn_amount: 1_000,
     reward_recipients: paid,
     reward_slot_holders: paid.map(({ recipient }) => recipient),
-    pox_transactions: [
-      { txid: hashOf(`commit ${height}`), reward_recipients: paid.map((pay, utxo_idx) => ({ ...pay, utxo_idx })) },
-    ],
+    pox_transactions: [{ txid: hashOf(`commit ${height}`), reward_recipients: paidTo }],
   };
   return { path: '/new_burn_block', text: JSON.stringify(body), receivedAt: height };
 }

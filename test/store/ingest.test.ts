@@ -270,10 +270,8 @@ test('unreadable transactions of an announcement are left out, and each is logge
 
 const tablesOfMempool = (directory: string): string[] => {
   using db = new Database(indexPath(directory), { readonly: true });
-  return db
-    .query<{ id: string }, []>("SELECT '0x' || lower(hex(tx_id)) AS id FROM mempool_transactions ORDER BY 1")
-    .all()
-    .map(({ id }) => id);
+  const ids = db.query("SELECT '0x' || lower(hex(tx_id)) FROM mempool_transactions ORDER BY 1").values();
+  return (ids as [string][]).flat();
 };
 
 test('costs up to 2^63 - 1 are stored to the last digit', () => {
@@ -443,10 +441,8 @@ test('an event that was rolled back leaves nothing, and the next event is accept
 });
 
 /** A block with an unknown parent. */
-const orphanBlock = block(
-  { hash: hashOf('nowhere'), height: 9, event: { path: '', text: '', receivedAt: 0 } },
-  'lost',
-).event;
+const nowhere = { hash: hashOf('nowhere'), height: 9, event: { path: '', text: '', receivedAt: 0 } };
+const orphanBlock = block(nowhere, 'lost').event;
 
 test('a bad event in a batch rolls back nothing else of the batch', () => {
   const events = devnet(12, 10);
