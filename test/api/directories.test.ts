@@ -74,7 +74,8 @@ interface Step {
 }
 
 const end = fc.option(fc.nat({ max: users.length - 1 }), { freq: 4 });
-const move = { token: fc.nat({ max: 4 }), from: end, to: end };
+const token = fc.nat({ max: 4 });
+const ends = { from: end, to: end };
 const amount = fc.oneof(fc.constant(MAX_UINT), fc.bigInt({ min: 0n, max: 9n }));
 const action: fc.Arbitrary<Action> = fc.oneof(
   fc.record({ does: fc.constant('call' as const), contract: fc.nat({ max: 5 }) }),
@@ -83,8 +84,8 @@ const action: fc.Arbitrary<Action> = fc.oneof(
     succeeds: fc.boolean(),
     trait: fc.constantFrom<Trait | null>(null, 'sip-009', 'sip-010', 'sip-013'),
   }),
-  fc.record({ does: fc.constant('ft' as const), ...move, amount }),
-  fc.record({ does: fc.constant('nft' as const), ...move, id: fc.nat({ max: 3 }) }),
+  fc.record({ does: fc.constant('ft' as const), token, ...ends, amount }),
+  fc.record({ does: fc.constant('nft' as const), token, id: fc.nat({ max: 3 }), ...ends }),
 );
 const steps = fc.array(
   fc.record({
