@@ -4,7 +4,6 @@ import { copyFileSync, existsSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { OperatorError } from '../../src/base/errors.ts';
 import { operatorErrorOf, StoreUnavailableError } from '../../src/base/system-errors.ts';
-import { silentMachine } from '../../src/hooks/machine.ts';
 import { lockRebuild, lockWriter } from '../../src/store/files/lock.ts';
 import { newIndexPath } from '../../src/store/files/new-index.ts';
 import type { Ingest } from '../../src/store/ingest/ingest.ts';

@@ -3,7 +3,6 @@ import { expect, test } from 'bun:test';
 import { rmSync } from 'node:fs';
 import { systemClock } from '../../src/base/clock.ts';
 import { StoreUnavailableError } from '../../src/base/system-errors.ts';
-import { silentMachine } from '../../src/hooks/machine.ts';
 import { indexPath, journalPath } from '../../src/store/files/database.ts';
 import { COMMAND_PATH, LOG_IDENTITY } from '../../src/store/ingest/commands.ts';
 import type { Outcome } from '../../src/store/ingest/event.ts';

@@ -15,7 +15,7 @@ import { type Condition, indexKeyOf, Matcher } from './matching.ts';
 /** Id of the matcher's only hook. */
 const SELF = 0;
 
-export interface ScannedBlock {
+interface ScannedBlock {
   height: number;
   /** Null if the block doesn't match after all. */
   matched: MatchedBlock | null;
