@@ -13,7 +13,7 @@ import type { Reader } from '../../src/store/read/index-reader.ts';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';
 import { image } from '../support/data/crash-image.ts';
 import { copyOf } from '../support/data/data-directory.ts';
-import { openAt } from '../support/data/ingest.ts';
+import { type OpenIngest, openAt } from '../support/data/ingest.ts';
 import { everything } from '../support/data/tables.ts';
 import { manualClock } from '../support/time/manual-clock.ts';
 import { eventRange, isBlock, openWithHooks, template } from './event-range.ts';
@@ -67,31 +67,44 @@ function openCopy() {
   };
 }
 
+/** Opens a copy with the snapshots of the process that writes. */
+function openReadable() {
+  const open = openCopy();
+  const { publish, writer } = open.ingest;
+  const snapshots = openSnapshots(open.directory, { beforeSnapshot: publish, writer });
+  return {
+    ...open,
+    snapshots,
+    height: () => snapshots.read((read) => read.chain.tip())?.height,
+    [Symbol.dispose]() {
+      snapshots.close();
+      open[Symbol.dispose]();
+    },
+  };
+}
+
 /** Returns the result of a run with a separate commit for each event. */
 const resultOf = (events: readonly ReceivedEvent[]) => {
-  const directory = copyOf(from);
-  try {
-    using open = openWithHooks(directory.path);
-    for (const event of events) open.ingest.receive(event);
-    open.ingest.close();
-    return everything(directory.path);
-  } finally {
-    directory[Symbol.dispose]();
-  }
-};
-
-const reverts = (events: readonly ReceivedEvent[]): boolean => {
-  using open = openCopy();
-  open.receive(events);
-  return open.logged.some(({ event }) => event === 'block_reverted');
+  using directory = copyOf(from);
+  using open = openWithHooks(directory.path);
+  for (const event of events) open.ingest.receive(event);
+  open.ingest.close();
+  return everything(directory.path);
 };
 
 /** The events up to the first fork that wins, and some more. */
 const group = eventRange.slice(0, 40);
 const whole = resultOf(group);
 
+function expectFiles({ ingest, directory }: Pick<OpenIngest, 'ingest' | 'directory'>, expected = whole): void {
+  ingest.close();
+  expect(everything(directory)).toEqual(expected);
+}
+
 test('the group of these tests has a fork that wins', () => {
-  expect(reverts(group)).toBe(true);
+  using open = openCopy();
+  open.receive(group);
+  expect(open.logged.map(({ event }) => event)).toContain('block_reverted');
 });
 
 test('events of a group have one commit, and no subscriber is notified of them before it', () => {
@@ -105,8 +118,7 @@ test('events of a group have one commit, and no subscriber is notified of them b
   expect(open.seen().height).toBe(open.ingest.tipHeight());
   expect(open.seen().deliveries).toBeGreaterThan(before.deliveries);
   expect(open.woken.size).toBeGreaterThan(0);
-  open.ingest.close();
-  expect(everything(open.directory)).toEqual(whole);
+  expectFiles(open);
 });
 
 const isCommittedAfter = ({ timer }: ReturnType<typeof openCopy>, milliseconds: number): boolean => {
@@ -182,8 +194,7 @@ test.each(['an event', 'the end of the timer'])('a transaction that SQLite ended
     expect(open.seen().height).toBe(open.ingest.tipHeight());
   }
   open.receive(group.slice(20));
-  open.ingest.close();
-  expect(everything(open.directory)).toEqual(whole);
+  expectFiles(open);
 });
 
 /** Locks each file as another process would. @throws SQLiteError if it is locked */
@@ -208,29 +219,23 @@ test('nothing is locked once the timer has ended, nor after an event that change
 const senderOf = ({ stx_transfer_event: transfer }: { stx_transfer_event?: { sender: string } }): string[] =>
   transfer === undefined ? [] : [transfer.sender];
 
-/** The snapshots of the process that writes. */
-const snapshotsOf = ({ directory, ingest }: ReturnType<typeof openCopy>) =>
-  openSnapshots(directory, { beforeSnapshot: ingest.publish, writer: ingest.writer });
-
 test('this process reads acknowledged events at once, without a commit', () => {
-  using open = openCopy();
+  using open = openReadable();
   const before = open.seen();
-  const snapshots = snapshotsOf(open);
   for (const event of group) {
     open.ingest.receive(event);
-    expect(snapshots.read((read) => read.chain.tip())?.height).toBe(open.ingest.tipHeight());
+    expect(open.height()).toBe(open.ingest.tipHeight());
   }
   expect(open.seen()).toEqual(before);
   open.timer.endWaits();
-  expect(snapshots.read((read) => read.chain.tip())?.height).toBe(open.ingest.tipHeight());
+  expect(open.height()).toBe(open.ingest.tipHeight());
   // A read doesn't leave a transaction open that would block the next event's.
   open.receive(eventRange.slice(40, 45));
-  snapshots.close();
 });
 
 test('reads before a commit show the same as reads after it', async () => {
-  using open = openCopy();
-  const snapshots = snapshotsOf(open);
+  using open = openReadable();
+  const { snapshots } = open;
   const senders = new Set(group.filter(isBlock).flatMap(({ text }) => JSON.parse(text).events.flatMap(senderOf)));
   expect(senders.size).toBeGreaterThan(1);
   const stateIn = (read: Reader) => ({
@@ -244,29 +249,25 @@ test('reads before a commit show the same as reads after it', async () => {
     const before = snapshots.read(stateIn);
     expect(before).toEqual(await snapshots.readLong(async (read) => stateIn(read)));
   }
-  snapshots.close();
 });
 
 test('a read over several turns sees everything that was acknowledged before it, and nothing after', async () => {
-  using open = openCopy();
-  const snapshots = snapshotsOf(open);
+  using open = openReadable();
   open.receive(group.slice(0, 20));
   const height = open.ingest.tipHeight();
-  await snapshots.readLong(async (read) => {
+  await open.snapshots.readLong(async (read) => {
     expect(read.chain.tip()?.height).toBe(height);
     open.receive(group.slice(20));
-    expect(snapshots.read((now) => now.chain.tip())?.height).toBe(open.ingest.tipHeight());
+    expect(open.height()).toBe(open.ingest.tipHeight());
     expect(read.chain.tip()?.height).toBe(height);
   });
-  snapshots.close();
 });
 
 test('reads see only committed events after a group is lost, and all events after the replay', () => {
-  using open = openCopy();
-  const snapshots = snapshotsOf(open);
-  const height = (): number | undefined => snapshots.read((read) => read.chain.tip())?.height;
-  const [before, first] = [height(), group.slice(0, 20)];
-  open.receive(first);
+  using open = openReadable();
+  const { height } = open;
+  const before = height();
+  open.receive(group.slice(0, 20));
   const acknowledged = height();
   expect(acknowledged).toBeGreaterThan(before!);
   open.failNext('BEGIN IMMEDIATE', { code: 'io', effect: 'kept' }, 2);
@@ -275,13 +276,11 @@ test('reads see only committed events after a group is lost, and all events afte
   expect(height()).toBe(before);
   open.ingest.probe();
   expect(height()).toBe(acknowledged);
-  snapshots.close();
 });
 
 test('reads continue if the journal is too damaged to replay a lost group, and the next event reports the damage', () => {
-  using open = openCopy();
-  const snapshots = snapshotsOf(open);
-  const height = (): number | undefined => snapshots.read((read) => read.chain.tip())?.height;
+  using open = openReadable();
+  const { height } = open;
   const before = height();
   open.receive(group.slice(0, 20));
   using journal = new Database(journalPath(open.directory));
@@ -290,20 +289,18 @@ test('reads continue if the journal is too damaged to replay a lost group, and t
   expect(height()).toBe(before);
   expect(() => open.receive(group.slice(20))).toThrow(OperatorError);
   expect(height()).toBe(before);
-  snapshots.close();
 });
 
 test('a read within a read leaves the rows of the other one', () => {
-  using open = openCopy();
+  using open = openReadable();
   open.receive(group);
-  const snapshots = snapshotsOf(open);
+  const { snapshots } = open;
   const heights = snapshots.read((read) => {
     const ids = read.changes.after(0, 1_000_000).map(({ id }) => id);
     snapshots.read((inner) => inner.height());
     return ids.length + read.height();
   });
   expect(heights).toBeGreaterThan(0);
-  snapshots.close();
 });
 
 test('chainhooks see only committed data', () => {
@@ -326,8 +323,7 @@ test('a local write commits the events before it', () => {
       expect(open.seen().height).toBe(open.ingest.tipHeight());
     }
   }
-  open.ingest.close();
-  expect(everything(open.directory)).toEqual(whole);
+  expectFiles(open);
 });
 
 test.each<Fault>([
@@ -344,8 +340,7 @@ test.each<Fault>([
   expect(open.ingest.health.failing()).toBeNull();
   expect(open.woken).toContain('all');
   expect(open.seen().height).toBe(open.ingest.tipHeight());
-  open.ingest.close();
-  expect(everything(open.directory)).toEqual(whole);
+  expectFiles(open);
 });
 
 test.each<Fault>([
@@ -353,35 +348,28 @@ test.each<Fault>([
   { code: 'busy', effect: 'kept' },
   { code: 'io', effect: 'done' },
 ])('reads that saw a group still see it if its commit fails once: $code, $effect', (fault) => {
-  using open = openCopy();
-  const snapshots = snapshotsOf(open);
+  using open = openReadable();
   open.receive(group);
-  const height = (): number | undefined => snapshots.read((read) => read.chain.tip())?.height;
-  const before = height();
+  const before = open.height();
   open.failNext('COMMIT', fault);
   open.timer.endWaits();
-  expect(height()).toBe(before);
+  expect(open.height()).toBe(before);
   expect(open.seen().height).toBe(before);
   expect(open.ingest.health.failing()).toBeNull();
   expect(open.woken).toContain('all');
-  snapshots.close();
-  open.ingest.close();
-  expect(everything(open.directory)).toEqual(whole);
+  expectFiles(open);
 });
 
 test('reads that saw a group still see it if the next event undoes it', () => {
-  using open = openCopy();
-  const snapshots = snapshotsOf(open);
+  using open = openReadable();
   open.receive(group.slice(0, 20));
-  const height = (): number | undefined => snapshots.read((read) => read.chain.tip())?.height;
-  const before = height();
+  const before = open.height();
   open.store.follow(({ sql, path }) =>
     sql === 'COMMIT' && path === journalPath(open.directory) ? { code: 'io', effect: 'rolled_back' } : null,
   );
   expect(() => open.receive(group.slice(20, 21))).toThrow(StoreUnavailableError);
   open.store.follow(never);
-  expect(height()).toBe(before);
-  snapshots.close();
+  expect(open.height()).toBe(before);
 });
 
 test('an event that is sent again after a failed commit is a repetition', () => {
@@ -391,8 +379,7 @@ test('an event that is sent again after a failed commit is a repetition', () => 
   open.timer.endWaits();
   expect(open.ingest.receive(group.at(-1)!)).toBe('repeated');
   open.ingest.publish();
-  open.ingest.close();
-  expect(everything(open.directory)).toEqual(whole);
+  expectFiles(open);
 });
 
 const strange: ReceivedEvent = {
@@ -404,12 +391,12 @@ const strange: ReceivedEvent = {
   }),
   receivedAt: 1,
 };
-const malformed: ReceivedEvent = { path: '/new_block', text: '{}', receivedAt: 1 };
-
-test.each([
+const rejected: [why: string, event: ReceivedEvent, error: string][] = [
   ['has no parent here', strange, 'UnknownParentError'],
-  ["can't be understood", malformed, 'PayloadError'],
-])('an event that %s takes none of those before it along', (_, event, name) => {
+  ["can't be understood", { path: '/new_block', text: '{}', receivedAt: 1 }, 'PayloadError'],
+];
+
+test.each(rejected)('an event that %s takes none of those before it along', (_, event, name) => {
   using open = openCopy();
   open.receive(group);
   expect(() => open.ingest.receive(event)).toThrow(expect.objectContaining({ name }) as unknown as Error);
@@ -418,18 +405,15 @@ test.each([
   expect(open.seen().height).toBe(open.ingest.tipHeight());
   expect(open.seen().deliveries).toBeGreaterThan(0);
   expect(open.woken.size).toBeGreaterThan(0);
-  open.ingest.close();
-  expect(everything(open.directory)).toEqual(whole);
+  expectFiles(open);
 });
 
 test('an event that changes nothing leaves the others as they are', () => {
   using open = openCopy();
   open.receive(group);
-  const repeated = group.find(isBlock)!;
-  expect(open.ingest.receive(repeated)).toBe('repeated');
+  expect(open.ingest.receive(group.find(isBlock)!)).toBe('repeated');
   open.timer.endWaits();
-  open.ingest.close();
-  expect(everything(open.directory)).toEqual(whole);
+  expectFiles(open);
 });
 
 test('a crash with a pending group is recovered from the journal', () => {
@@ -445,8 +429,7 @@ test('a crash with a pending group is recovered from the journal', () => {
 test('a pending group is committed at the end', () => {
   using open = openCopy();
   open.receive(group);
-  open.ingest.close();
-  expect(everything(open.directory)).toEqual(whole);
+  expectFiles(open);
   using reopened = openWithHooks(open.directory);
   expect(reopened.logged).toEqual([]);
 });
@@ -479,8 +462,7 @@ test('events that an import commits are in the journal, and in the index with it
   expect(reopened.ingest.tipHeight()).toBe(open.ingest.tipHeight());
   open.ingest.commit();
   expect(open.seen().height).toBe(open.ingest.tipHeight());
-  open.ingest.close();
-  expect(everything(open.directory)).toEqual(resultOfImport(group));
+  expectFiles(open, resultOfImport(group));
 });
 
 test('a stopped import loses only uncommitted rows', () => {
@@ -504,15 +486,11 @@ test('a stopped import loses only uncommitted rows', () => {
   expect(everything(stoppedCopy.path)).toEqual(everything(undisturbed.path));
 });
 
-test.each([
-  ['has no parent here', strange, 'UnknownParentError'],
-  ["can't be understood", malformed, 'PayloadError'],
-])('an event that %s takes nothing of an import along', (_, event, name) => {
+test.each(rejected)('an event that %s takes nothing of an import along', (_, event, name) => {
   using open = startImport(5);
   expect(() => open.ingest.apply(event)).toThrow(expect.objectContaining({ name }) as unknown as Error);
   open.ingest.commit();
-  open.ingest.close();
-  expect(everything(open.directory)).toEqual(resultOfImport(group));
+  expectFiles(open, resultOfImport(group));
 });
 
 test('a commit of an import that fails is reported, and loses nothing', () => {
@@ -521,6 +499,5 @@ test('a commit of an import that fails is reported, and loses nothing', () => {
   expect(open.ingest.commit).toThrow(StoreUnavailableError);
   open.ingest.probe();
   expect(open.seen().height).toBe(open.ingest.tipHeight());
-  open.ingest.close();
-  expect(everything(open.directory)).toEqual(resultOfImport(group));
+  expectFiles(open, resultOfImport(group));
 });
