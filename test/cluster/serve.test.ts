@@ -1,14 +1,15 @@
 /** `stackside serve` as a host of a cluster, over a log in memory. */
 import { expect, test } from 'bun:test';
-import { cpSync, mkdirSync, writeFileSync } from 'node:fs';
+import { cpSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
 import { OperatorError } from '../../src/base/errors.ts';
 import { ASK_MS } from '../../src/cluster/lease-keeper.ts';
-import { LogUnavailableError } from '../../src/cluster/shared-log.ts';
+import { LogUnavailableError, type SharedLog } from '../../src/cluster/shared-log.ts';
 import type { OpenLog } from '../../src/commands/cluster/host.ts';
 import { realEnvironment } from '../../src/commands/serve/environment.ts';
 import { serveUntilSignal, startServing } from '../../src/commands/serve/serve.ts';
+import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { readAdminKey } from '../../src/hooks/access/keys.ts';
 import type { SendOptions } from '../../src/http/outgoing.ts';
@@ -21,19 +22,74 @@ import { entryOf, openAt } from '../support/data/ingest.ts';
 import { directWay, MemoryLog } from '../support/data/memory-log.ts';
 import { openedLog } from '../support/data/opened-log.ts';
 import { NO_NODE, type Serving, serving } from '../support/servers/serving.ts';
-import { heldClock } from '../support/time/held-clock.ts';
+import { type HeldClock, heldClock } from '../support/time/held-clock.ts';
 import { until } from '../support/time/until.ts';
 
 const CLUSTER = 'postgres://nobody@127.0.0.1:1/log';
 const events = [...devnetEvents({ seed: 5, blocks: 4, accounts: 4, transactionsPerBlock: 1, forkEvery: 0 })];
 
+/** Opens a log. The replacements are parts of its client. */
 const opening =
-  (log: MemoryLog): OpenLog =>
+  (log: MemoryLog, replaced: Partial<SharedLog> = {}): OpenLog =>
   async () =>
-    openedLog(log.client(), log.leases.client(directWay));
+    openedLog({ ...log.client(), ...replaced }, log.leases.client(directWay));
 
 const host = (log: MemoryLog, flags: Record<string, string> = {}, clock: Clock = systemClock): Promise<Serving> =>
   serving({ cluster: CLUSTER, ...flags }, undefined, {}, { openLog: opening(log), clock });
+
+interface Delivery {
+  by: string;
+  id: string;
+  secret: string | undefined;
+}
+
+/** Hosts that deliver. @returns a function that starts a host, and everything that the hosts sent and logged */
+function deliverers(log: MemoryLog) {
+  const sent: Delivery[] = [];
+  const logged: Record<string, LogEvent['event'][]> = {};
+  const start = (by: string, { clock = systemClock, flags = {}, directory }: DelivererOptions = {}) => {
+    const events: LogEvent['event'][] = [];
+    logged[by] = events;
+    const send = async ({ headers }: SendOptions) => {
+      sent.push({ by, id: headers['webhook-id'] ?? '', secret: headers['x-chainhook-consumer-secret'] });
+      return { status: 200, headers: {}, body: Buffer.alloc(0), ended: 'whole' as const };
+    };
+    const settings = { cluster: CLUSTER, hostName: by, ...HOOKS, ...flags };
+    const createLog = () => (line: LogEvent) => void events.push(line.event);
+    return serving(settings, directory, {}, { openLog: opening(log), clock, send, createLog });
+  };
+  return { sent, logged, start };
+}
+
+interface DelivererOptions {
+  clock?: Clock;
+  flags?: Record<string, string>;
+  directory?: string;
+}
+
+const HOOKS = { hookAccess: 'open', hookTargets: '127.0.0.0/8' };
+
+/** Registers a chainhook. @returns its UUID */
+async function register(server: Serving, filters: object[]): Promise<string> {
+  const response = await server.get('/chainhooks/me', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(definition('https://127.0.0.1:9/hook', filters, { enable_on_registration: true })),
+  });
+  expect(response.status).toBe(200);
+  return ((await response.json()) as { uuid: string }).uuid;
+}
+
+const clusterOf = async (server: Serving) => (await json(server, '/stackside/v1/status')).cluster;
+const isHeld = async (server: Serving) => (await clusterOf(server)).deliveries.held;
+const statusAt = async (server: Serving, uuid: string) => (await json(server, `/chainhooks/me/${uuid}`)).status;
+const isDone = (server: Serving, uuid: string) => async () => (await statusAt(server, uuid)).pending_deliveries === 0;
+
+/** Lets a host ask for the lease. */
+async function ask(clock: HeldClock): Promise<void> {
+  await until(() => clock.waiting(ASK_MS) > 0, 'the wait for the next question');
+  clock.pass(ASK_MS);
+}
 
 // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape
 const json = async (server: Serving, path: string): Promise<any> => (await server.get(path)).json();
@@ -103,34 +159,15 @@ test('a follower serves the events of another host; while the log is unavailable
 
 test('one host at a time delivers the chainhooks of all hosts, and another continues when it stops', async () => {
   const log = new MemoryLog();
-  const sent: { by: string; id: string }[] = [];
-  const deliverer = (hostName: string, clock: Clock = systemClock): Promise<Serving> => {
-    const send = async ({ headers }: SendOptions) => {
-      sent.push({ by: hostName, id: headers['webhook-id'] ?? '' });
-      return { status: 200, headers: {}, body: Buffer.alloc(0), ended: 'whole' as const };
-    };
-    const hooks = { hookAccess: 'open', hookTargets: '127.0.0.0/8' };
-    return serving({ cluster: CLUSTER, hostName, ...hooks }, undefined, {}, { openLog: opening(log), clock, send });
-  };
-  const clusterOf = async (server: Serving) => (await json(server, '/stackside/v1/status')).cluster;
+  const { sent, start } = deliverers(log);
   const half = events.length >> 1;
-  await using first = await deliverer('one');
-  const isHeld = async (server: Serving) => (await clusterOf(server)).deliveries.held;
+  await using first = await start('one');
   await until(() => isHeld(first));
   const clock = heldClock([ASK_MS]);
-  await using second = await deliverer('two', clock);
-  const registered = await second.get('/chainhooks/me', {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify(
-      definition('https://127.0.0.1:9/hook', [{ type: 'coinbase' }], { enable_on_registration: true }),
-    ),
-  });
-  expect(registered.status).toBe(200);
-  const { uuid } = (await registered.json()) as { uuid: string };
-  const isDone = async () => (await json(second, `/chainhooks/me/${uuid}`)).status.pending_deliveries === 0;
+  await using second = await start('two', { clock });
+  const uuid = await register(second, [{ type: 'coinbase' }]);
   await second.post(events.slice(0, half));
-  await until(isDone);
+  await until(isDone(second, uuid));
   await until(async () => (await clusterOf(second)).deliveries.holder === 'one');
   const before = sent.length;
   expect(before).toBeGreaterThan(0);
@@ -144,11 +181,10 @@ test('one host at a time delivers the chainhooks of all hosts, and another conti
   expect(await (await second.get('/metrics')).text()).toContain('stackside_delivery_lease_info{holder="one"} 1');
 
   await first[Symbol.asyncDispose]();
-  await until(() => clock.waiting(ASK_MS) > 0, 'the wait for the next question');
-  clock.pass(ASK_MS);
+  await ask(clock);
   await until(() => isHeld(second));
   await second.post(events.slice(half));
-  await until(isDone);
+  await until(isDone(second, uuid));
   expect(sent.map(({ by }) => by)).toEqual(sent.map((_, index) => (index < before ? 'one' : 'two')));
   expect(new Set(sent.map(({ id }) => id)).size).toBe(sent.length);
   expect(sent.length).toBeGreaterThan(before);
@@ -163,17 +199,14 @@ test('a host is not ready before it reaches the log, or while it lags by more th
   const reached = Promise.withResolvers<void>();
   const goOn = Promise.withResolvers<void>();
   const reads: number[] = [];
-  const openLog: OpenLog = async () => {
-    const client = log.client();
-    // One entry for each read; the second read waits.
-    const read = async (after: number) => {
-      reads.push(after);
-      await (reads.length === 1 ? reached : goOn).promise;
-      return client.read(after, 1);
-    };
-    return openedLog({ ...client, read }, log.leases.client(directWay));
+  const client = log.client();
+  // One entry for each read; the second read waits.
+  const read = async (after: number) => {
+    reads.push(after);
+    await (reads.length === 1 ? reached : goOn).promise;
+    return client.read(after, 1);
   };
-  await using joining = await serving({ cluster: CLUSTER }, undefined, {}, { openLog });
+  await using joining = await serving({ cluster: CLUSTER }, undefined, {}, { openLog: opening(log, { read }) });
   await until(() => reads.length === 1);
   const readiness = () => json(joining, '/ready');
   expect(await readiness()).toMatchObject({ ready: false, reason: "This host has not reached the cluster's log yet." });
@@ -248,8 +281,8 @@ test("a host of another chain than the log's ends before its first entry, and na
     if (reads === 1) throw new LogUnavailableError('the log is away');
     return client.chain(named);
   };
-  const openLog: OpenLog = async () => openedLog({ ...client, chain }, log.leases.client(directWay));
-  expect((await endOf({ data: directory.path, network: 'mainnet' }, openLog)).ended).toMatchObject(refusal);
+  const { ended } = await endOf({ data: directory.path, network: 'mainnet' }, opening(log, { chain }));
+  expect(ended).toMatchObject(refusal);
   expect(log.head.id).toBe(id);
 });
 
@@ -257,28 +290,20 @@ test('a host without a network setting uses the chain of the log', async () => {
   const log = new MemoryLog();
   log.chainId = 1;
   await using first = await host(log);
-  const [genesis] = events;
-  const post = () => fetch(`${first.events}${genesis!.path}`, { method: 'POST', body: genesis!.body });
-  const signed = events.filter(({ path }) => path === '/new_block')[1];
-  expect((await post()).status).toBe(200);
-  const refused = await fetch(`${first.events}${signed!.path}`, { method: 'POST', body: signed!.body });
+  const post = ({ path, body }: NodeEvent) => fetch(`${first.events}${path}`, { method: 'POST', body });
+  expect((await post(events[0]!)).status).toBe(200);
+  const refused = await post(events.filter(({ path }) => path === '/new_block')[1]!);
   expect([refused.status, await refused.text()]).toEqual([400, expect.stringContaining('0x80000000')]);
 });
 
 test("a host logs that another has its name, and that its clock differs from the engine's", async () => {
   const logged: LogEvent[] = [];
-  const answers = { isNameShared: true, now: 0 };
-  const log = new MemoryLog();
-  const opened = openedLog(log.client(), log.leases.client(directWay));
-  await using _ = await serving(
-    { cluster: CLUSTER, hostName: 'db-1' },
-    undefined,
-    {},
-    {
-      openLog: async () => ({ ...opened, report: async () => answers }),
-      createLog: () => (event: LogEvent) => void logged.push(event),
-    },
-  );
+  const openLog: OpenLog = async (...options) => ({
+    ...(await opening(new MemoryLog())(...options)),
+    report: async () => ({ isNameShared: true, now: 0 }),
+  });
+  const createLog = () => (event: LogEvent) => void logged.push(event);
+  await using _ = await serving({ cluster: CLUSTER, hostName: 'db-1' }, undefined, {}, { openLog, createLog });
   const warnings = () => logged.filter(({ event }) => event === 'setup_warning');
   await until(() => warnings().length === 2, 'the warnings');
   expect(warnings()).toMatchObject([
@@ -299,92 +324,54 @@ test('a host that may not join closes the log, which would keep its process from
   const close = async () => {
     closed += 1;
   };
-  const openLog: OpenLog = async () => openedLog({ ...log.client(), close }, log.leases.client(directWay));
-  await expect(serving({ cluster: CLUSTER }, directory.path, {}, { openLog })).rejects.toThrow(
-    "The cluster's log belongs to mainnet",
-  );
+  const joining = serving({ cluster: CLUSTER }, directory.path, {}, { openLog: opening(log, { close }) });
+  await expect(joining).rejects.toThrow("The cluster's log belongs to mainnet");
   expect(closed).toBe(1);
 });
 
 test("a host without the key follows like the others, and keeps back deliveries that it can't sign", async () => {
   const log = new MemoryLog();
   using files = dataDirectory();
-  mkdirSync(files.path, { recursive: true });
   const clusterKey = join(files.path, 'secrets.key');
   writeFileSync(clusterKey, 'k'.repeat(64), { mode: 0o600 });
-  const sent: { by: string; id: string; secret: string | undefined }[] = [];
-  const logged = new Map<string, LogEvent['event'][]>();
-  const hooks = { hookAccess: 'open', hookTargets: '127.0.0.0/8' };
-  const deliverer = (
-    hostName: string,
-    flags: Record<string, string>,
-    clock: Clock = systemClock,
-    directory?: string,
-  ): Promise<Serving> => {
-    const events: LogEvent['event'][] = [];
-    logged.set(hostName, events);
-    const send = async ({ headers }: SendOptions) => {
-      sent.push({ by: hostName, id: headers['webhook-id'] ?? '', secret: headers['x-chainhook-consumer-secret'] });
-      return { status: 200, headers: {}, body: Buffer.alloc(0), ended: 'whole' as const };
-    };
-    return serving(
-      { cluster: CLUSTER, hostName, ...hooks, ...flags },
-      directory,
-      {},
-      { openLog: opening(log), clock, send, createLog: () => (line) => void events.push(line.event) },
-    );
-  };
-  const isHeld = async (server: Serving) => (await json(server, '/stackside/v1/status')).cluster.deliveries.held;
+  const { sent, logged, start } = deliverers(log);
   const clock = heldClock([ASK_MS]);
   const third = events.length / 3;
-  await using first = await deliverer('one', { clusterKey });
+  await using first = await start('one', { flags: { clusterKey } });
   await until(() => isHeld(first));
-  await using second = await deliverer('two', {}, clock);
-  expect(logged.get('two')).toContain('hook_key_unusable');
-  const registered = await second.get('/chainhooks/me', {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify(
-      definition('https://127.0.0.1:9/hook', [{ type: 'stx_event' }, { type: 'coinbase' }], {
-        enable_on_registration: true,
-      }),
-    ),
-  });
-  const { uuid } = (await registered.json()) as { uuid: string };
+  await using second = await start('two', { clock });
+  expect(logged.two).toContain('hook_key_unusable');
+  const uuid = await register(second, [{ type: 'stx_event' }, { type: 'coinbase' }]);
   expect((await second.get('/chainhooks/me/secret', { method: 'POST' })).status).toBe(409);
   const answer = await first.get('/chainhooks/me/secret', { method: 'POST' });
   const { secret } = (await answer.json()) as { secret: string };
-  const statusAt = async (server: Serving) => (await json(server, `/chainhooks/me/${uuid}`)).status;
-  const isDone = (server: Serving) => async () => (await statusAt(server)).pending_deliveries === 0;
   await second.post(events.slice(0, third));
-  await until(isDone(second), 'deliveries of the host with the key');
-  expect(await statusAt(second)).toMatchObject({ paused_reason: null, enabled: true });
+  await until(isDone(second, uuid), 'deliveries of the host with the key');
+  expect(await statusAt(second, uuid)).toMatchObject({ paused_reason: null, enabled: true });
   expect(await series(second, 'chainhooks_secrets_unreadable')).toBe('1');
   expect(await series(first, 'chainhooks_secrets_unreadable')).toBe('0');
   const before = sent.length;
 
   await first[Symbol.asyncDispose]();
-  await until(() => clock.waiting(ASK_MS) > 0, 'the wait for the next question');
-  clock.pass(ASK_MS);
+  await ask(clock);
   await until(() => isHeld(second), 'the lease');
   await second.post(events.slice(third));
-  const { pending_deliveries: waiting, paused_reason: reason } = await statusAt(second);
+  const { pending_deliveries: waiting, paused_reason: reason } = await statusAt(second, uuid);
   expect([waiting > 0, reason]).toEqual([true, 'secret_unreadable']);
-  expect(logged.get('two')).toContain('hook_secrets_unreadable');
+  expect(logged.two).toContain('hook_secrets_unreadable');
   await second[Symbol.asyncDispose]();
   expect(sent).toHaveLength(before);
 
   // The key in the data directory counts without a flag.
   using place = dataDirectory();
-  mkdirSync(place.path, { recursive: true });
   cpSync(clusterKey, join(place.path, 'secrets.key'));
-  await using three = await deliverer('three', {}, systemClock, place.path);
+  await using three = await start('three', { directory: place.path });
   await until(() => sent.length === before + waiting, 'what waited');
-  await until(isDone(three), 'the last delivery result');
+  await until(isDone(three, uuid), 'the last delivery result');
   expect(new Set(sent.map(({ id }) => id)).size).toBe(sent.length);
   expect(sent.every((delivery) => delivery.secret === secret)).toBe(true);
   // A host that leaves the cluster continues with its key.
   await three[Symbol.asyncDispose]();
-  await using alone = await serving(hooks, place.path);
+  await using alone = await serving(HOOKS, place.path);
   expect((await json(alone, '/chainhooks/me/secret')).secret).toBe(secret);
 });
