@@ -9,18 +9,14 @@ import { writerHealth } from '../../src/store/ingest/writer-health.ts';
 import { copyOf } from '../support/data/data-directory.ts';
 import { everything, journalRows, wholeIndex } from '../support/data/tables.ts';
 import { eventRange, isBlock, openWithHooks, template } from './event-range.ts';
-import { errorOf, type Fault, faultStore, never, type Plan } from './fault-store.ts';
+import { errorOf, type Fault, faultStore, never } from './fault-store.ts';
 
 const whole = template();
-afterAll(() => {
-  whole[Symbol.dispose]();
-});
+afterAll(() => whole[Symbol.dispose]());
 
 const full: Fault = { code: 'full', effect: 'rolled_back' };
 const busy: Fault = { code: 'busy', effect: 'kept' };
 const saidToFail: Fault = { code: 'io', effect: 'done' };
-
-const INSERT_CHANGE = 'INSERT INTO changes (kind, subject) VALUES (?1, ?2)';
 
 /** Opens an index on a copy, with calls that a test can make fail. */
 function openCopy() {
@@ -62,10 +58,15 @@ type Opened = ReturnType<typeof openCopy>;
 const nextBlock = eventRange.find(isBlock)!;
 const chunks: ReceivedEvent = { path: '/stackerdb_chunks', text: '{"modified_slots":[]}', receivedAt: 1 };
 
-/** Receives the events before the next block. */
-function upToBlock({ ingest }: Opened): void {
-  for (const event of eventRange.slice(0, eventRange.indexOf(nextBlock))) ingest.receive(event);
+/** Opens a copy that has received the events before an event, which is the next block by default. */
+function openBefore(next = nextBlock) {
+  const open = openCopy();
+  for (const event of eventRange.slice(0, eventRange.indexOf(next))) open.ingest.receive(event);
+  return open;
 }
+
+const namesOf = ({ logged }: Opened): string[] =>
+  logged.map(({ event }) => event).filter((event) => event.startsWith('service_'));
 
 const deliveries = (directory: string): string[] => wholeIndex(directory).hook_deliveries!;
 
@@ -74,13 +75,12 @@ test('a journal locked by another process leaves no open transaction, and the ne
   open.failNext(journalPath, 'BEGIN IMMEDIATE', busy);
   expect(() => open.ingest.receive(nextBlock)).toThrow('the database is busy');
   expect([open.locked(indexPath), open.locked(journalPath)]).toEqual([false, false]);
-  upToBlock(open);
+  for (const event of eventRange.slice(0, eventRange.indexOf(nextBlock))) open.ingest.receive(event);
   expect(open.ingest.receive(nextBlock)).toBe('applied');
 });
 
 test('if a real lock is held, the event fails, and is accepted after the lock is released', () => {
-  using open = openCopy();
-  upToBlock(open);
+  using open = openBefore();
   for (const db of open.store.opened.values()) db.run('PRAGMA busy_timeout = 0');
   {
     using other = new Database(journalPath(open.directory), { readwrite: true });
@@ -93,17 +93,16 @@ test('if a real lock is held, the event fails, and is accepted after the lock is
 });
 
 test('a thread waits for a lock once, and not again while the lock is held', () => {
-  using open = openCopy();
-  upToBlock(open);
+  using open = openBefore();
   const patience = () =>
     [...open.store.opened.values()].map(
       (db) => db.query<{ timeout: number }, []>('PRAGMA busy_timeout').get()?.timeout,
     );
   const defaults = patience();
   expect(defaults).toEqual([BUSY_TIMEOUT_MS, BUSY_TIMEOUT_MS]);
-  const isLocked: Plan = ({ sql, path }) =>
-    sql === 'BEGIN IMMEDIATE' && path === journalPath(open.directory) ? busy : null;
-  open.store.follow(isLocked);
+  open.store.follow(({ sql, path }) =>
+    sql === 'BEGIN IMMEDIATE' && path === journalPath(open.directory) ? busy : null,
+  );
   for (const _ of [1, 2]) expect(() => open.ingest.receive(nextBlock)).toThrow('the database is busy');
   expect(patience()).toEqual([0, 0]);
   open.store.follow(never);
@@ -121,8 +120,7 @@ const failures: [how: string, fault: Fault][] = [
 test.each(failures)(
   'if the commit of the index %s, the event is a repetition when sent again, and the dispatcher was notified',
   (_, fault) => {
-    using open = openCopy();
-    upToBlock(open);
+    using open = openBefore();
     const before = deliveries(open.directory).length;
     const journaled = journalRows(open.directory).length;
     open.failNext(indexPath, 'COMMIT', fault);
@@ -150,8 +148,7 @@ test.each(
 });
 
 test('a hook that expired with an undone event is active again, and the event is evaluated again', () => {
-  using open = openCopy();
-  upToBlock(open);
+  using open = openBefore();
   const { hooks } = open.ingest;
   open.limitOccurrences(1);
   open.failNext(journalPath, 'COMMIT', full);
@@ -164,13 +161,12 @@ test('a hook that expired with an undone event is active again, and the event is
 });
 
 test('mempool changes of an undone event are not published with the next event', () => {
-  using open = openCopy();
   const announcement = eventRange.find(({ path }) => path === '/new_mempool_tx')!;
-  for (const event of eventRange.slice(0, eventRange.indexOf(announcement))) open.ingest.receive(event);
+  using open = openBefore(announcement);
   using reader = new Database(indexPath(open.directory), { readonly: true });
   const changes = () => reader.query('SELECT * FROM changes ORDER BY id').all();
   const before = changes();
-  open.failNext(indexPath, INSERT_CHANGE, full);
+  open.failNext(indexPath, 'INSERT INTO changes (kind, subject) VALUES (?1, ?2)', full);
   expect(() => open.ingest.receive(announcement)).toThrow('disk is full');
   expect(open.ingest.receive(chunks)).toBe('applied');
   expect(changes()).toEqual(before);
@@ -198,8 +194,7 @@ test('after a failed rollback, the next events produce the same data as without 
 });
 
 test('a probe finds that writes succeed again, and applies the entries that only the journal has', () => {
-  using open = openCopy();
-  upToBlock(open);
+  using open = openBefore();
   open.failNext(indexPath, 'COMMIT', full);
   expect(() => open.ingest.receive(nextBlock)).toThrow('disk is full');
   open.store.follow(({ sql }) => (sql === 'COMMIT' ? full : null));
@@ -213,10 +208,7 @@ test('a probe finds that writes succeed again, and applies the entries that only
   expect(open.ingest.health.failing()).toBeNull();
   expect(open.ingest.tipHeight()).toBe(height + 1);
   expect(open.woken).toContain('all');
-  expect(open.logged.map(({ event }) => event).filter((event) => event.startsWith('service_'))).toEqual([
-    'service_failing',
-    'service_resumed',
-  ]);
+  expect(namesOf(open)).toEqual(['service_failing', 'service_resumed']);
 });
 
 test('the log counts failed writes since the last success', () => {
@@ -244,8 +236,7 @@ test('a full disk is logged with what to do and without a stack, and an I/O erro
 });
 
 test("a small write that succeeds on a full disk doesn't end the failure of events", async () => {
-  using open = openCopy();
-  upToBlock(open);
+  using open = openBefore();
   open.store.follow(({ sql, path }) => (sql === 'COMMIT' && path === journalPath(open.directory) ? full : null));
   for (const _ of [1, 2, 3]) {
     expect(() => open.ingest.receive(nextBlock)).toThrow('disk is full');
@@ -255,16 +246,13 @@ test("a small write that succeeds on a full disk doesn't end the failure of even
   open.store.follow(never);
   expect(open.ingest.receive(nextBlock)).toBe('applied');
   expect(open.ingest.health.failing()).toBeNull();
-  const words = open.logged.map(({ event }) => event).filter((event) => event.startsWith('service_'));
-  expect(words).toEqual(['service_failing', 'service_resumed']);
+  expect(namesOf(open)).toEqual(['service_failing', 'service_resumed']);
 });
 
-const files = [
+test.each([
   ['index', indexPath],
   ['journal', journalPath],
-] as const;
-
-test.each(files)("%s: a file that can't grow stops the events, which continue as before when it can", (_, path) => {
+] as const)("%s: a file that can't grow stops the events, which continue as before when it can", (_, path) => {
   using undisturbed = openCopy();
   for (const event of eventRange) undisturbed.ingest.receive(event);
   const expected = everything(undisturbed.directory);
@@ -293,17 +281,18 @@ test.each(files)("%s: a file that can't grow stops the events, which continue as
 });
 
 test('the journal is synced at each commit, and the index is not', () => {
-  const synchronous = ({ store }: Opened, path: string) =>
-    store.opened.get(path)?.query<{ synchronous: number }, []>('PRAGMA synchronous').get()?.synchronous;
   using open = openCopy();
   const [FULL, NORMAL] = [2, 1];
-  expect(synchronous(open, journalPath(open.directory))).toBe(FULL);
-  expect(synchronous(open, indexPath(open.directory))).toBe(NORMAL);
+  for (const [path, synchronous] of [
+    [journalPath(open.directory), FULL],
+    [indexPath(open.directory), NORMAL],
+  ] as const) {
+    expect(open.store.opened.get(path)!.query('PRAGMA synchronous').get()).toEqual({ synchronous });
+  }
 });
 
 test('an event of an unknown kind is counted once, however often the node sends it', () => {
-  using open = openCopy();
-  upToBlock(open);
+  using open = openBefore();
   const event = { path: '/new_thing', text: '{}', receivedAt: nextBlock.receivedAt };
   for (const path of [journalPath, indexPath]) {
     open.failNext(path, 'COMMIT', full);
