@@ -30,6 +30,12 @@ import { until } from '../support/time/until.ts';
 const events = simulatedEvents({ seed: 8, blocks: 8, transactionsPerBlock: 2, accounts: 6, forkEvery: 4 });
 const half = Math.floor(events.length / 2);
 
+const chunks = (text: string): ReceivedEvent => ({ path: '/stackerdb_chunks', text, receivedAt: 0 });
+/** A block in the second half of the events, and the block after it, by index. */
+const [block, nextBlock] = events.flatMap(({ path }, index) =>
+  path === '/new_block' && index > half ? [index] : [],
+) as [number, number];
+
 function canBeRead(path: string, text: string): boolean {
   try {
     readPayload(path, text);
@@ -83,8 +89,11 @@ describeWith('Redis', hasRedis, () => {
     const prefix = `test-${prefixes}:`;
     const broker = new SnpBroker(redis.url, prefix);
     await broker.start();
+    const open = openNew();
     return {
       broker,
+      /** An empty index. */
+      open,
       subscribe(
         { ingest }: { ingest: OpenIngest['ingest'] },
         { clock = eager, port = redis.port, around = (intake) => intake, host, skip = [] }: SubscriberSetup = {},
@@ -109,7 +118,10 @@ describeWith('Redis', hasRedis, () => {
           logged.filter((entry): entry is Extract<SnpEvent, { event: N }> => entry.event === name);
         return Object.assign(subscriber, { logged, eventsNamed, [Symbol.asyncDispose]: () => subscriber.stop() });
       },
-      [Symbol.asyncDispose]: () => broker.stop(),
+      async [Symbol.asyncDispose]() {
+        open[Symbol.dispose]();
+        await broker.stop();
+      },
     };
   }
 
@@ -127,8 +139,7 @@ describeWith('Redis', hasRedis, () => {
 
   test('earlier events come first, then new ones, each once and acknowledged', async () => {
     await using publishing = await publisher();
-    const { broker, subscribe } = publishing;
-    using open = openNew();
+    const { broker, subscribe, open } = publishing;
     broker.keep(events.slice(0, half));
     await using subscriber = subscribe(open);
     await untilReached(subscriber, half);
@@ -149,8 +160,7 @@ describeWith('Redis', hasRedis, () => {
 
   test('a start continues after the last message, and with data from elsewhere after the last block', async () => {
     await using publishing = await publisher();
-    const { broker, subscribe } = publishing;
-    using open = openNew();
+    const { broker, subscribe, open } = publishing;
     for (const event of events.slice(0, half)) open.ingest.receive(event);
     const tip = open.ingest.history.tip();
     broker.keep(events.slice(0, -2));
@@ -170,22 +180,18 @@ describeWith('Redis', hasRedis, () => {
 
   test('messages that come again, by the same or another number, change nothing', async () => {
     await using publishing = await publisher();
-    const { broker, subscribe } = publishing;
-    using open = openNew();
+    const { broker, subscribe, open } = publishing;
     broker.keep(events);
     await using subscriber = subscribe(open);
     await untilReached(subscriber, events.length);
-    const block = events.findLastIndex(({ path }) => path === '/new_block') + 1;
-    await broker.repeat(block);
-    await broker.repeat(block);
+    for (const _ of [1, 2]) await broker.repeat(block + 1);
     await untilReached(subscriber, events.length + 2);
     await isComplete(open, broker);
   });
 
   test('a new publisher with smaller numbers is followed from the last block', async () => {
     await using publishing = await publisher();
-    const { broker, subscribe } = publishing;
-    using open = openNew();
+    const { broker, subscribe, open } = publishing;
     broker.keep(events.slice(0, half));
     broker.renumber(1_000);
     await using before = subscribe(open);
@@ -201,8 +207,7 @@ describeWith('Redis', hasRedis, () => {
 
   test('streams that the broker drops are requested again, after the last message', async () => {
     await using publishing = await publisher();
-    const { broker, subscribe } = publishing;
-    using open = openNew();
+    const { broker, subscribe, open } = publishing;
     await using subscriber = subscribe(open);
     for (const [index, event] of events.entries()) {
       await broker.publish(event);
@@ -217,8 +222,7 @@ describeWith('Redis', hasRedis, () => {
 
   test('after two minutes of silence the stream is requested again', async () => {
     await using publishing = await publisher();
-    const { broker, subscribe } = publishing;
-    using open = openNew();
+    const { broker, subscribe, open } = publishing;
     const clock = heldClock([60_000]);
     broker.keep(events.slice(0, half));
     await using subscriber = subscribe(open, { clock });
@@ -241,8 +245,7 @@ describeWith('Redis', hasRedis, () => {
 
   test('after a gap the stream is requested again, and a remaining gap is logged', async () => {
     await using publishing = await publisher();
-    const { broker, subscribe } = publishing;
-    using open = openNew();
+    const { broker, subscribe, open } = publishing;
     await using subscriber = subscribe(open);
     for (const event of events.slice(0, 5)) await broker.publish(event);
     await untilReached(subscriber, 5);
@@ -263,23 +266,20 @@ describeWith('Redis', hasRedis, () => {
 
   test('a block without its parent requests the stream after the last block, is then logged with a remedy, and blocks the rest', async () => {
     await using publishing = await publisher();
-    const { broker, subscribe } = publishing;
-    using open = openNew();
-    const block = events.findIndex(({ path }, index) => path === '/new_block' && index > half);
-    const next = events.findIndex(({ path }, index) => path === '/new_block' && index > block);
+    const { broker, subscribe, open } = publishing;
     broker.keep(events);
     broker.lost.add(block + 1);
     await using subscriber = subscribe(open);
     await until(() => subscriber.failing() !== null);
     expect(subscriber.failing()).toMatch(
-      new RegExp(`^Message ${next + 1}-0 \\(/new_block\\) can't be applied: DB does not contain a parent block`),
+      new RegExp(`^Message ${nextBlock + 1}-0 \\(/new_block\\) can't be applied: DB does not contain a parent block`),
     );
     expect(reasons(subscriber)).toEqual(['start', 'gap', 'unknown_parent']);
     expect(broker.handshakes.at(-1)).toMatchObject({ last_message_id: '' });
     expect(subscriber.eventsNamed('service_failing')).toMatchObject([
       { remedy: expect.stringContaining('import a recording') },
     ]);
-    expect(subscriber.counted().sequence).toBe(next);
+    expect(subscriber.counted().sequence).toBe(nextBlock);
     // The publisher sends the block again.
     open.ingest.receive(events[block]!);
     await untilReached(subscriber, events.length);
@@ -289,8 +289,7 @@ describeWith('Redis', hasRedis, () => {
 
   test("an event with a newer node's path is kept, and one with a path of no node is skipped and logged once", async () => {
     await using publishing = await publisher();
-    const { broker, subscribe } = publishing;
-    using open = openNew();
+    const { broker, subscribe, open } = publishing;
     const newer = { path: '/new_moon', text: '{"phase":1}', receivedAt: 0 };
     const wrong = { path: '/stackside/moon', text: '{}', receivedAt: 0 };
     broker.keep([...events, newer, wrong, wrong]);
@@ -304,8 +303,7 @@ describeWith('Redis', hasRedis, () => {
 
   test("an event that can't be read blocks the rest, and is logged", async () => {
     await using publishing = await publisher();
-    const { broker, subscribe } = publishing;
-    using open = openNew();
+    const { broker, subscribe, open } = publishing;
     broker.keep([events[0]!, { path: '/new_block', text: '{}', receivedAt: 0 }, events[1]!]);
     await using subscriber = subscribe(open);
     await until(() => subscriber.failing() !== null);
@@ -316,10 +314,7 @@ describeWith('Redis', hasRedis, () => {
 
   test('check names a message that the operator skipped; the next block waits for a skipped block', async () => {
     await using publishing = await publisher();
-    const { broker, subscribe } = publishing;
-    using open = openNew();
-    const block = events.findIndex(({ path }, index) => path === '/new_block' && index > half);
-    const next = events.findIndex(({ path }, index) => path === '/new_block' && index > block);
+    const { broker, subscribe, open } = publishing;
     const broken = { path: '/new_burn_block', text: '{}', receivedAt: 0 };
     broker.keep([...events.slice(0, block), { ...events[block]!, text: '{}' }, ...events.slice(block + 1), broken]);
     await using stalled = subscribe(open);
@@ -330,7 +325,9 @@ describeWith('Redis', hasRedis, () => {
     const skip = [block + 1, events.length + 1];
     await using waiting = subscribe(open, { skip });
     await until(() => waiting.failing() !== null);
-    expect(waiting.failing()).toStartWith(`Message ${next + 1}-0 (/new_block) can't be applied: DB does not contain`);
+    expect(waiting.failing()).toStartWith(
+      `Message ${nextBlock + 1}-0 (/new_block) can't be applied: DB does not contain`,
+    );
     expect(waiting.eventsNamed('snp_message_skipped')).toEqual([
       {
         event: 'snp_message_skipped',
@@ -351,8 +348,7 @@ describeWith('Redis', hasRedis, () => {
 
   test('a server that is killed between the disk and the acknowledgement takes nothing twice', async () => {
     await using publishing = await publisher();
-    const { broker, subscribe } = publishing;
-    using open = openNew();
+    const { broker, subscribe, open } = publishing;
     broker.keep(events);
     const { promise: forever, resolve: release } = Promise.withResolvers<void>();
     let isKilled = false;
@@ -381,9 +377,7 @@ describeWith('Redis', hasRedis, () => {
 
   /** The chain's events, mixed with events whose repetition only the journal shows. */
   const withChunks = events.flatMap((event, index) =>
-    index % 4 === 0
-      ? [event, { path: '/stackerdb_chunks', text: `{"chunk":${index}}`, receivedAt: event.receivedAt }]
-      : [event],
+    index % 4 === 0 ? [event, chunks(`{"chunk":${index}}`)] : [event],
   );
 
   test('hosts of a cluster that read the same streams enter each event once, and hold the same', async () => {
@@ -406,7 +400,7 @@ describeWith('Redis', hasRedis, () => {
     expect(new Set(once).size).toBe(once.length);
     // The position of each host is stored, and both continue there.
     await second.stop();
-    const late = { path: '/stackerdb_chunks', text: '"late"', receivedAt: 0 };
+    const late = chunks('"late"');
     await broker.publish(late);
     await untilReached(first, withChunks.length + 1);
     await using resumed = subscribe(host2, { host: host2.host });
@@ -426,7 +420,7 @@ describeWith('Redis', hasRedis, () => {
     await using host2 = openHost(log.client());
     await using _ = subscribe(host2, { host: host2.host });
     host2.host.start();
-    await broker.publish({ path: '/stackerdb_chunks', text: '"news"', receivedAt: 0 });
+    await broker.publish(chunks('"news"'));
     await until(() => log.entries.length > entries, 'the news');
     const { height, indexBlockHash } = host1.ingest.history.tip();
     expect(broker.handshakes).toMatchObject([
@@ -446,9 +440,8 @@ describeWith('Redis', hasRedis, () => {
     async () => {
       for (let seed = firstSeed; seed < firstSeed + casesOf(1); seed++) {
         await using publishing = await publisher();
-        const { broker, subscribe } = publishing;
+        const { broker, subscribe, open } = publishing;
         using proxy = cuttingProxy(redis.port, nowAndThen(seed, 4 + (seed % 8)));
-        using open = openNew();
         broker.keep(events.slice(0, half));
         await using subscriber = subscribe(open, { port: proxy.port });
         for (const event of events.slice(half)) await broker.publish(event);
@@ -463,8 +456,7 @@ describeWith('Redis', hasRedis, () => {
 
   test('a server waits for a killed Redis, logs it once, and reports the reason in /ready', async () => {
     await using publishing = await publisher();
-    const { broker, subscribe } = publishing;
-    using open = openNew();
+    const { broker, subscribe, open } = publishing;
     const clock = heldClock([500, 1_000, 2_000]);
     await using subscriber = subscribe(open, { clock });
     for (const event of events.slice(0, half)) await broker.publish(event);
@@ -499,10 +491,9 @@ describeWith('Redis', hasRedis, () => {
 
   test("a Redis that doesn't answer is disconnected, and connected again", async () => {
     await using publishing = await publisher();
-    const { broker, subscribe } = publishing;
+    const { broker, subscribe, open } = publishing;
     let isDead = true;
     using proxy = cuttingProxy(redis.port, () => (isDead ? 'held' : 'passed'));
-    using open = openNew();
     const clock = heldClock([500, MAX_ANSWER_MS]);
     broker.keep(events);
     await using subscriber = subscribe(open, { clock, port: proxy.port });
@@ -518,14 +509,8 @@ describeWith('Redis', hasRedis, () => {
 
   test('a backlog stays in Redis', async () => {
     await using publishing = await publisher();
-    const { broker, subscribe } = publishing;
-    using open = openNew();
-    const large = (index: number): ReceivedEvent => ({
-      path: '/stackerdb_chunks',
-      text: JSON.stringify({ index, text: 'x'.repeat(3_000_000) }),
-      receivedAt: 0,
-    });
-    broker.keep(Array.from({ length: 8 }, (_, index) => large(index)));
+    const { broker, subscribe, open } = publishing;
+    broker.keep(Array.from({ length: 8 }, (_, index) => chunks(JSON.stringify(`${index}`.padEnd(3_000_000, 'x')))));
     const readOf = new Map<string, number>();
     const around =
       (intake: Intake): Intake =>
@@ -568,8 +553,7 @@ describeWith('Redis', hasRedis, () => {
       const expectedTables = ofChain(direct.directory);
       for (const write of [(text: string) => text, (text: string) => JSON.stringify(JSON.parse(text))]) {
         await using publishing = await publisher();
-        const { broker, subscribe } = publishing;
-        using open = openNew();
+        const { broker, subscribe, open } = publishing;
         broker.keep(all.map((event, index) => ({ ...event, text: write(stored[index]!.content) })));
         await using subscriber = subscribe(open);
         await untilReached(subscriber, all.length);
