@@ -23,11 +23,15 @@ async function outputOf(run: () => Promise<void>): Promise<string> {
 
 const statusOf = async (server: HookServer, uuid: string) =>
   (await server.request('GET', `/chainhooks/me/${uuid}`)).body.status;
-const portOf = ({ url }: Receiver): number => Number(new URL(url).port);
 const connectionOf = ({ url }: HookServer) => ({ url, key: null });
 
-/** Starts a server with a chainhook whose first delivery gets the receiver's answer. */
-async function serveFailingHook(target: Receiver, state: 'streaming' | 'interrupted') {
+/** Starts a server with a chainhook whose first delivery gets an answer of the receiver. */
+async function serveFailingHook(
+  answer: (target: Receiver) => Response | Promise<Response> = MUCH_LATER,
+  state: 'streaming' | 'interrupted' = 'streaming',
+) {
+  const target = receiver();
+  target.answer = () => answer(target);
   const server = await hookServer();
   const hook = definition(target.url, [{ type: 'stx_event' }], { enable_on_registration: true });
   const { uuid } = (await server.request('POST', '/chainhooks/me', hook)).body as { uuid: string };
@@ -37,47 +41,59 @@ async function serveFailingHook(target: Receiver, state: 'streaming' | 'interrup
     return error !== null && status === state;
   });
   const { failing_delivery: delivery, pending_deliveries: count } = await statusOf(server, uuid);
-  return { server, uuid, delivery: delivery as string, count: count as number };
+  return {
+    server,
+    connection: connectionOf(server),
+    target,
+    port: Number(new URL(target.url).port),
+    uuid,
+    delivery: delivery as string,
+    count: count as number,
+    /** Resolves when the chainhook has delivered everything. */
+    drained: () =>
+      until(async () => {
+        const { pending_deliveries: count, failing_delivery: delivery } = await statusOf(server, uuid);
+        return count === 0 && delivery === null;
+      }),
+    async [Symbol.asyncDispose]() {
+      await server[Symbol.asyncDispose]();
+      target[Symbol.dispose]();
+    },
+  };
 }
 
-/** Resolves when a chainhook has delivered everything. */
-const untilDrained = (server: HookServer, uuid: string) =>
-  until(async () => {
-    const { pending_deliveries: count, failing_delivery: delivery } = await statusOf(server, uuid);
-    return count === 0 && delivery === null;
-  });
+/** Starts a server between the command and Stackside. */
+function proxyOf(answer: (request: Request) => Promise<Response>) {
+  const proxy = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: answer });
+  return {
+    connection: { url: `http://127.0.0.1:${proxy.port}`, key: null },
+    [Symbol.asyncDispose]: () => proxy.stop(true),
+  };
+}
 
 const TEXT = { json: false };
 const JSON_ONLY = { json: true };
 
 test('retry sends the failed delivery at once, and skip drops it', async () => {
-  using target = receiver();
-  target.answer = MUCH_LATER;
-  const { server, uuid, delivery } = await serveFailingHook(target, 'streaming');
-  await using _ = server;
-  const connection = connectionOf(server);
+  await using hook = await serveFailingHook();
+  const { server, connection, target, uuid, delivery, drained } = hook;
   target.answer = ({ headers }) => (headers['webhook-id'] === delivery ? new Response('thanks') : MUCH_LATER());
-  expect(await outputOf(() => retry(connection, uuid, TEXT))).toMatch(
-    new RegExp(
-      `^${delivery}  .*apply \\d+, \\d+ transactions?\nThe receiver answered 200 after \\d+ ms\\.\nIts answer: thanks\n$`,
-    ),
-  );
+  const answered = 'The receiver answered 200 after \\d+ ms\\.\nIts answer: thanks\n';
+  const pattern = new RegExp(`^${delivery}  .*apply \\d+, \\d+ transactions?\n${answered}$`);
+  expect(await outputOf(() => retry(connection, uuid, TEXT))).toMatch(pattern);
   const next = async () => (await statusOf(server, uuid)).failing_delivery as string | null;
   await until(async () => ![null, delivery].includes(await next()));
   const second = (await next())!;
   target.answer = () => new Response('ok');
   expect(await outputOf(() => skip(connection, uuid, TEXT))).toBe(`${second}\n`);
-  await untilDrained(server, uuid);
+  await drained();
   expect(target.received.filter(({ headers }) => headers['webhook-id'] === second)).toHaveLength(1);
   expect(await outputOf(() => retry(connection, uuid, TEXT))).toBe('No failed delivery blocks the chainhook.');
 });
 
 test('retry fails if the receiver does not accept the delivery, and --json prints the delivery with the attempt', async () => {
-  using target = receiver();
-  target.answer = MUCH_LATER;
-  const { server, uuid, delivery } = await serveFailingHook(target, 'streaming');
-  await using _ = server;
-  const connection = connectionOf(server);
+  await using hook = await serveFailingHook();
+  const { connection, uuid, delivery } = hook;
   using written = spyOn(process.stdout, 'write').mockImplementation(() => true);
   await expect(retry(connection, uuid, JSON_ONLY)).rejects.toMatchObject({
     message: 'The receiver failed: status 503.',
@@ -94,38 +110,28 @@ test('retry fails if the receiver does not accept the delivery, and --json print
 });
 
 test('retry stops if the delivery ends without an attempt', async () => {
-  using target = receiver();
-  target.answer = MUCH_LATER;
-  const { server, uuid } = await serveFailingHook(target, 'streaming');
-  await using _ = server;
+  await using hook = await serveFailingHook();
+  const { server, uuid } = hook;
   let isCancelled = false;
-  await using proxy = Bun.serve({
-    hostname: '127.0.0.1',
-    port: 0,
-    async fetch({ method, url }) {
-      const { body } = await server.request('GET', new URL(url).pathname.replace(/\/redeliver$/, ''));
-      if (method === 'POST') isCancelled = true;
-      return Response.json(isCancelled ? { ...body, state: 'cancelled' } : body);
-    },
+  await using proxy = proxyOf(async ({ method, url }) => {
+    const { body } = await server.request('GET', new URL(url).pathname.replace(/\/redeliver$/, ''));
+    if (method === 'POST') isCancelled = true;
+    return Response.json(isCancelled ? { ...body, state: 'cancelled' } : body);
   });
-  const connection = { url: `http://127.0.0.1:${proxy.port}`, key: null };
-  expect(await outputOf(() => retry(connection, uuid, TEXT))).toBe(
-    'The delivery is cancelled without another attempt.',
-  );
+  const printed = await outputOf(() => retry(proxy.connection, uuid, TEXT));
+  expect(printed).toBe('The delivery is cancelled without another attempt.');
 });
 
 test('retry waits for an attempt under way, for a minute', async () => {
-  using target = receiver();
   let answer = (_: Response): void => {};
-  target.answer = () =>
-    target.received.length === 1
+  await using hook = await serveFailingHook(({ received: { length } }) =>
+    length === 1
       ? new Response('', { status: 500 })
       : new Promise((resolve) => {
           answer = resolve;
-        });
-  const { server, uuid } = await serveFailingHook(target, 'streaming');
-  await using _ = server;
-  const connection = connectionOf(server);
+        }),
+  );
+  const { connection, target, uuid } = hook;
   await until(() => target.received.length === 2);
   let time = 0;
   const impatient = { ...systemClock, now: () => (time += 40_000) };
@@ -141,14 +147,17 @@ test('retry waits for an attempt under way, for a minute', async () => {
   expect(await outputOf(() => retry(connection, uuid, TEXT, answering))).toContain('\nIts answer: late\n');
 });
 
-test('retry rejects a disabled chainhook', async () => {
-  using target = receiver();
-  target.answer = MUCH_LATER;
-  const { server, uuid } = await serveFailingHook(target, 'streaming');
-  await using _ = server;
-  await setEnabled(connectionOf(server), uuid, false);
-  await expect(retry(connectionOf(server), uuid, TEXT)).rejects.toMatchObject({
-    message: 'The chainhook is disabled or paused, so it sends nothing.',
+const GONE = () => new Response('', { status: 410 });
+
+test.each([
+  ['is disabled or paused', MUCH_LATER, 'streaming'],
+  ['was interrupted', GONE, 'interrupted'],
+] as const)('retry rejects a chainhook that %s, and names the remedy', async (state, answer, status) => {
+  await using hook = await serveFailingHook(answer, status);
+  const { connection, uuid } = hook;
+  if (status === 'streaming') await setEnabled(connection, uuid, false);
+  await expect(retry(connection, uuid, TEXT)).rejects.toMatchObject({
+    message: `The chainhook ${state}, so it sends nothing.`,
     remedy: expect.stringContaining(`\`stackside hooks enable ${uuid}\``),
   });
 });
@@ -159,12 +168,12 @@ test('an empty list prints one line', async () => {
 });
 
 test('the list shows no past time of the next attempt while a retry is under way', async () => {
-  using target = receiver();
-  target.answer = () => (target.received.length === 1 ? new Response('', { status: 500 }) : new Promise(() => {}));
-  const { server } = await serveFailingHook(target, 'streaming');
-  await using _ = server;
+  await using hook = await serveFailingHook(({ received: { length } }) =>
+    length === 1 ? new Response('', { status: 500 }) : new Promise(() => {}),
+  );
+  const { connection, target } = hook;
   await until(() => target.received.length === 2);
-  const printed = await outputOf(() => list(connectionOf(server), { json: false }));
+  const printed = await outputOf(() => list(connection, { json: false }));
   expect(printed).toContain(': status 500; a retry is due or under way\n');
 });
 
@@ -191,61 +200,39 @@ test('a chainhook takes one aligned line of the list, even if its name has a lin
   expect(printed.split('\n').slice(1)).toEqual([`${uuid}  new          0  a b c`, '']);
 });
 
-test('retry names the remedy for an interrupted chainhook', async () => {
-  using target = receiver();
-  target.answer = () => new Response('', { status: 410 });
-  const { server, uuid } = await serveFailingHook(target, 'interrupted');
-  await using _ = server;
-  await expect(retry(connectionOf(server), uuid, TEXT)).rejects.toMatchObject({
-    message: 'The chainhook was interrupted, so it sends nothing.',
-    remedy: expect.stringContaining(`\`stackside hooks enable ${uuid}\``),
-  });
-});
-
 test('a receiver is shown the deliveries that wait for its port, and claims them', async () => {
-  using target = receiver();
-  target.answer = MUCH_LATER;
-  const { server, uuid, count } = await serveFailingHook(target, 'streaming');
-  await using _ = server;
-  const connection = connectionOf(server);
-  expect(await outputOf(() => printWaiting(connection, portOf(target) + 1, false))).toBe('');
+  await using hook = await serveFailingHook();
+  const { connection, target, port, uuid, count, drained } = hook;
+  expect(await outputOf(() => printWaiting(connection, port + 1, false))).toBe('');
   const pattern = new RegExp(
     `^Waiting: ${count} deliveries of ${uuid} \\(\\w+; streaming, failing; next attempt \\S+Z\\)\nStart with --claim to receive waiting deliveries at once\\.\n$`,
   );
-  expect(await outputOf(() => printWaiting(connection, portOf(target), false))).toMatch(pattern);
+  expect(await outputOf(() => printWaiting(connection, port, false))).toMatch(pattern);
   expect(target.received).toHaveLength(1);
   target.answer = () => new Response('ok');
-  await outputOf(() => printWaiting(connection, portOf(target), true));
-  await untilDrained(server, uuid);
+  await outputOf(() => printWaiting(connection, port, true));
+  await drained();
 });
 
 test('a receiver that claims enables an interrupted chainhook', async () => {
-  using target = receiver();
-  target.answer = () => new Response('', { status: 410 });
-  const { server, uuid } = await serveFailingHook(target, 'interrupted');
-  await using _ = server;
+  await using hook = await serveFailingHook(GONE, 'interrupted');
+  const { connection, target, port, drained } = hook;
   target.answer = () => new Response('ok');
-  expect(await outputOf(() => printWaiting(connectionOf(server), portOf(target), true))).toContain('interrupted');
-  await untilDrained(server, uuid);
+  expect(await outputOf(() => printWaiting(connection, port, true))).toContain('interrupted');
+  await drained();
 });
 
 test('--claim prints why a chainhook that was deleted since the list is not claimed', async () => {
-  using target = receiver();
-  target.answer = MUCH_LATER;
-  const { server, uuid } = await serveFailingHook(target, 'streaming');
-  await using _ = server;
+  await using hook = await serveFailingHook();
+  const { server, port, uuid } = hook;
   // Lists the chainhook, but has deleted it at the next request.
-  await using late = Bun.serve({
-    hostname: '127.0.0.1',
-    port: 0,
-    fetch: ({ method, url }) =>
-      method === 'GET'
-        ? fetch(new URL(new URL(url).pathname + new URL(url).search, server.url))
-        : Response.json({ error: 'Not found', details: 'Chainhook not found' }, { status: 404 }),
-  });
-  expect(
-    await outputOf(() => printWaiting({ url: `http://127.0.0.1:${late.port}`, key: null }, portOf(target), true)),
-  ).toEndWith(`The deliveries of ${uuid} aren't claimed: Chainhook not found.\n`);
+  await using late = proxyOf(async ({ method, url }) =>
+    method === 'GET'
+      ? fetch(new URL(new URL(url).pathname + new URL(url).search, server.url))
+      : Response.json({ error: 'Not found', details: 'Chainhook not found' }, { status: 404 }),
+  );
+  const printed = await outputOf(() => printWaiting(late.connection, port, true));
+  expect(printed).toEndWith(`The deliveries of ${uuid} aren't claimed: Chainhook not found.\n`);
 });
 
 test('a receiver starts without a server, but claims nothing from it', async () => {
