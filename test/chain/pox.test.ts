@@ -24,12 +24,7 @@ function print(event: PoxEvent): StackingPrint {
   return reading.print;
 }
 
-const lock = {
-  'lock-amount': u(300),
-  'lock-period': u(2),
-  'start-burn-height': u(108),
-  'unlock-burn-height': u(140),
-};
+const lock = { 'lock-amount': u(300), 'lock-period': u(2), 'start-burn-height': u(108), 'unlock-burn-height': u(140) };
 const cycles = { 'start-cycle-id': u(6), 'end-cycle-id': clarity.some(u(8)) };
 const key = { 'signer-key': clarity.buffer(keyOf(2)) };
 const state = [1_000, 200, 90] as const;

@@ -22,11 +22,7 @@ const events = simulatedEvents({
 const BACKUP_EVENTS = events.length - 6;
 
 const home = dataDirectory();
-const places = {
-  whole: join(home.path, 'whole'),
-  backup: join(home.path, 'backup'),
-  made: join(home.path, 'made'),
-};
+const places = { whole: join(home.path, 'whole'), backup: join(home.path, 'backup'), made: join(home.path, 'made') };
 const fullLog = new MemoryLog();
 
 beforeAll(async () => {

@@ -225,11 +225,7 @@ test('a host is not ready before it reaches the log, or while it lags by more th
 /** Serves until the host ends. @returns its error, and its log */
 async function endOf(flags: Record<string, string>, openLog: OpenLog): Promise<{ ended: unknown; logged: LogEvent[] }> {
   const logged: LogEvent[] = [];
-  const environment = {
-    ...realEnvironment,
-    createLog: () => (event: LogEvent) => void logged.push(event),
-    openLog,
-  };
+  const environment = { ...realEnvironment, createLog: () => (event: LogEvent) => void logged.push(event), openLog };
   const settings = readSettings({ cluster: CLUSTER, apiPort: '0', eventPort: '0', nodeRpc: NO_NODE, ...flags }, {});
   const presenter = { environment, log: environment.createLog(), ready: async () => {}, end() {} };
   const ended = await serveUntilSignal(

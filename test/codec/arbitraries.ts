@@ -29,14 +29,7 @@ export const contractName = () =>
 
 export const u64 = () => fc.bigInt({ min: 0n, max: 2n ** 64n - 1n });
 
-const escapes: Record<string, string> = {
-  '\t': '\\t',
-  '\n': '\\n',
-  '\r': '\\r',
-  "'": "\\'",
-  '"': '\\"',
-  '\\': '\\\\',
-};
+const escapes: Record<string, string> = { '\t': '\\t', '\n': '\\n', '\r': '\\r', "'": "\\'", '"': '\\"', '\\': '\\\\' };
 
 const escapeByte = (byte: number): string => {
   const character = String.fromCharCode(byte);

@@ -46,13 +46,7 @@ const WELL: Facts = {
   node: { chainId: TESTNET, height: 100, burnBlockHeight: 50, indexBlockHash: null, isSynced: true, secondsAhead: 0 },
   server: SERVER,
   alerts: [],
-  data: {
-    value: {
-      chainId: TESTNET,
-      files: { index: 'used', journal: null },
-    },
-    error: null,
-  },
+  data: { value: { chainId: TESTNET, files: { index: 'used', journal: null } }, error: null },
   nodeConfig: {
     value: { observers: [{ endpoint: '127.0.0.1:3700', events_keys: ['*'], timeout_ms: 60_000 }], authToken: 'a' },
     error: null,
@@ -66,9 +60,7 @@ const WELL: Facts = {
 const checkFacts = (facts: Partial<Facts>) =>
   Object.fromEntries(runChecks({ ...WELL, ...facts }).map(({ name, ...finding }) => [name, finding]));
 const server = (more: Partial<ServerStatus>) => ({ server: { ...SERVER, ...more } });
-const withFiles = (files: FileFates): Partial<Facts> => ({
-  data: { value: { chainId: null, files }, error: null },
-});
+const withFiles = (files: FileFates): Partial<Facts> => ({ data: { value: { chainId: null, files }, error: null } });
 
 test('finds no problem if all is well', () => {
   expect(new Set(Object.values(checkFacts({})).map(({ state }) => state))).toEqual(new Set(['ok']));
@@ -234,9 +226,7 @@ test.each<[string, Partial<Facts>, string, string]>([
   ['disk', { freeBytes: 5e8 }, '500 MB are free.', 'Free space, or move the data directory.'],
   [
     'disk',
-    server({
-      disk: { ...SERVER.disk, growth: { measured_seconds: 1, bytes_per_day: 1, full_in_seconds: 86_400 } },
-    }),
+    server({ disk: { ...SERVER.disk, growth: { measured_seconds: 1, bytes_per_day: 1, full_in_seconds: 86_400 } } }),
     '500 GB are free, and the disk is full in 1 day.',
     'Free space, or move the data directory.',
   ],

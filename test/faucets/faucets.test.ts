@@ -371,10 +371,7 @@ describe('faucets return 403', () => {
   });
 
   test('for sBTC unless it is switched on', async () => {
-    await using off = await serving({}, undefined, {
-      ...variables(),
-      TESTNET_SBTC_FAUCET_ENABLED: '0',
-    });
+    await using off = await serving({}, undefined, { ...variables(), TESTNET_SBTC_FAUCET_ENABLED: '0' });
     expect(await post(`sbtc?address=${RECIPIENT}`, {}, off)).toEqual({
       status: 403,
       body: refused('sBTC faucet is not available'),

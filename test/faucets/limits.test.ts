@@ -38,13 +38,7 @@ async function withFaucets(test: (around: Around) => Promise<void>): Promise<voi
   let time = Date.UTC(2026, 0, 1);
   const commander = open.ingest.commander({ ...systemClock, now: () => time });
   const faucets: Faucets = openFaucets({
-    settings: {
-      sbtc: false,
-      keys: [KEY],
-      sbtcAsset: '',
-      bitcoin: null,
-      limited: true,
-    },
+    settings: { sbtc: false, keys: [KEY], sbtcAsset: '', bitcoin: null, limited: true },
     onTestNetwork: () => true,
     requests: open.ingest.faucetRequests,
     commands: commandsOf({

@@ -97,23 +97,14 @@ const commands: readonly Command[] = [
       const settings = readSettings({ data: inData(folder), logLevel: 'silent' }, {});
       const write = spyOn(process.stdout, 'write').mockImplementation(() => true);
       try {
-        await runImport(settings, [recording(folder)], {
-          skipBad: false,
-          restart: false,
-          random: SAME_IDENTITY,
-        });
+        await runImport(settings, [recording(folder)], { skipBad: false, restart: false, random: SAME_IDENTITY });
       } finally {
         write.mockRestore();
       }
     },
     result: contentsOf,
   },
-  {
-    name: 'rebuild',
-    makesSecondaryIndexes: true,
-    act: (folder) => rebuildIndex(rebuilt(folder)),
-    result: contentsOf,
-  },
+  { name: 'rebuild', makesSecondaryIndexes: true, act: (folder) => rebuildIndex(rebuilt(folder)), result: contentsOf },
   {
     name: 'rebuild --beside, with the server stopped before the end',
     makesSecondaryIndexes: true,

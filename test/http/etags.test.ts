@@ -162,11 +162,7 @@ function readerOf(state: State): Reader {
   const tip = state.tip === 0 ? null : { indexBlockHash: hashOf(state.tip), burnBlockHeight, completions };
   const mined = { indexBlockHash: hashOf(state.blockOfTransaction) ?? null, status: state.statusOfTransaction };
   return {
-    chain: {
-      tip: () => tip,
-      newestArrival: () => hashOf(state.newestArrival),
-      blockHash: () => hashOf(state.block),
-    },
+    chain: { tip: () => tip, newestArrival: () => hashOf(state.newestArrival), blockHash: () => hashOf(state.block) },
     names: { version: () => state.attachments },
     burnRewards: { newestHash: () => hashOf(state.newestBurnBlock) ?? null },
     mempool: { version: () => state.mempool },

@@ -180,10 +180,7 @@ function threeChanges(): { snapshots: Snapshots; reads: number[] } {
   const change = (id: number): Change => ({ id, kind: 'block', subject: new Uint8Array([id]) });
   const reader = {
     file: 1,
-    changes: {
-      newest: () => 0,
-      after: (last: number) => [1, 2, 3].filter((id) => id > last).map(change),
-    },
+    changes: { newest: () => 0, after: (last: number) => [1, 2, 3].filter((id) => id > last).map(change) },
     blocks: {
       announced: ([id]: Uint8Array) => {
         reads.push(id!);

@@ -24,9 +24,7 @@ test("each topic reaches exactly its subscribers, in each subscriber's spelling"
   const heard: [number, string][] = [];
   const clients = Array.from(
     { length: 3 },
-    (_, index): Subscriber => ({
-      deliver: (_, spelled) => void heard.push([index, spelled]),
-    }),
+    (_, index): Subscriber => ({ deliver: (_, spelled) => void heard.push([index, spelled]) }),
   );
   const names = ['block', 'mempool', ...[1, 10, 11].map((number) => `transaction:${hash(number)}`)];
   const spelled = (name: string): string => (below(2) === 0 ? name : name.replaceAll('a', 'A'));

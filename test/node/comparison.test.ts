@@ -378,10 +378,7 @@ test('a fork between two requests stops the comparison instead of reporting a di
   const after = memoryIndex(posted.map(received));
   let reads = 0;
   /** The fork comes after the first comparison data. */
-  const forking: Snapshots = {
-    ...before,
-    read: (request) => (++reads > 12 ? after : before).read(request),
-  };
+  const forking: Snapshots = { ...before, read: (request) => (++reads > 12 ? after : before).read(request) };
   await expect(runComparison(forking, rpcOf(served(growing)))).rejects.toThrow(ChainReplacedError);
   const comparison = await runComparison(after, rpcOf(served(growing)));
   expect(differences(comparison)).toEqual([]);

@@ -159,11 +159,7 @@ const sftMint = (id: bigint | number, recipient = clarity.principal(bob.address)
 const notice = (contract: string, more: Record<string, Uint8Array> = {}, kind = 'nft') =>
   clarity.tuple({
     notification: clarity.ascii('token-metadata-update'),
-    payload: clarity.tuple({
-      'token-class': clarity.ascii(kind),
-      'contract-id': clarity.principal(contract),
-      ...more,
-    }),
+    payload: clarity.tuple({ 'token-class': clarity.ascii(kind), 'contract-id': clarity.principal(contract), ...more }),
   });
 const ids = (...numbers: number[]) => ({ 'token-ids': clarity.list(numbers.map((number) => clarity.uint(number))) });
 
