@@ -24,9 +24,8 @@ const decode = (bytes: Uint8Array): ClarityValue => {
 const encode = (value: ClarityValue): Uint8Array => {
   switch (value.type) {
     case 'int':
-      return clarity.int(value.value);
     case 'uint':
-      return clarity.uint(value.value);
+      return clarity[value.type](value.value);
     case 'bool':
       return clarity.bool(value.value);
     case 'buffer':
@@ -40,11 +39,9 @@ const encode = (value: ClarityValue): Uint8Array => {
     case 'none':
       return clarity.none();
     case 'some':
-      return clarity.some(encode(value.value));
     case 'ok':
-      return clarity.ok(encode(value.value));
     case 'err':
-      return clarity.err(encode(value.value));
+      return clarity[value.type](encode(value.value));
     case 'list':
       return clarity.list(value.value.map(encode));
     case 'tuple':

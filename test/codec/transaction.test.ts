@@ -29,18 +29,17 @@ const decode = (raw: Uint8Array): Transaction => {
 
 const payloadOf = (payload: string): Payload => decode(rawTransaction({ payload })).payload;
 
-describe('transactions of public chains', () => {
-  test.each(chainTransactions)(
-    '$what has the id and sender that its node published',
-    ({ raw, txId, sender, nonce, fee, type }) => {
-      const transaction = decode(fromHex(raw));
-      expect(toHex(transaction.txId)).toBe(txId);
-      expect(toHex(transactionId(fromHex(raw)))).toBe(txId);
-      expect(transaction.origin).toMatchObject({ address: sender, nonce, fee });
-      expect<string>(transaction.payload.type).toBe(type);
-    },
-  );
-});
+test.each(chainTransactions)(
+  '$title has the id and sender that its node published',
+  ({ raw, txId, type, ...origin }) => {
+    const transaction = decode(fromHex(raw));
+    expect(toHex(transaction.txId)).toBe(txId);
+    expect(toHex(transactionId(fromHex(raw)))).toBe(txId);
+    const { sender: address, nonce, fee } = origin;
+    expect(transaction.origin).toMatchObject({ address, nonce, fee });
+    expect<string>(transaction.payload.type).toBe(type);
+  },
+);
 
 describe('compared to stacks.js', () => {
   const keys = ['11', '22', '33'].map((byte) => byte.repeat(32));
@@ -93,106 +92,77 @@ describe('compared to stacks.js', () => {
   });
 
   test('any signed deployment decodes to the signed fields', async () => {
-    const version = fc.option(
-      fc.constantFrom(ClarityVersion.Clarity1, ClarityVersion.Clarity2, ClarityVersion.Clarity3),
-    );
+    const { Clarity1, Clarity2, Clarity3 } = ClarityVersion;
+    const version = fc.option(fc.constantFrom(Clarity1, Clarity2, Clarity3), { nil: undefined });
+    const contract = fc.record({ contractName: contractName(), codeBody: fc.string() });
     await assertProperty(
-      fc.asyncProperty(
-        common(),
-        key(),
-        contractName(),
-        fc.string(),
-        version,
-        async (options, senderKey, name, code, v) => {
-          const library = await makeContractDeploy({
-            ...options,
-            senderKey,
-            contractName: name,
-            codeBody: code,
-            ...(v === null ? {} : { clarityVersion: v }),
-          });
-          const transaction = decode(library.serializeBytes());
-          expectAgreement(transaction, library);
-          expect(transaction.payload).toMatchObject({ type: 'smart_contract', contractName: name, source: code });
-          if (v !== null) expect(transaction.payload).toMatchObject({ typeId: 6, clarityVersion: v });
-        },
-      ),
+      fc.asyncProperty(common(), key(), contract, version, async (options, senderKey, names, clarityVersion) => {
+        const library = await makeContractDeploy({
+          ...options,
+          senderKey,
+          ...names,
+          ...(clarityVersion === undefined ? {} : { clarityVersion }),
+        });
+        const transaction = decode(library.serializeBytes());
+        expectAgreement(transaction, library);
+        const { contractName, codeBody: source } = names;
+        expect(transaction.payload).toMatchObject({ type: 'smart_contract', contractName, source });
+        if (clarityVersion !== undefined) expect(transaction.payload).toMatchObject({ typeId: 6, clarityVersion });
+      }),
       { always: 'each transaction is signed and decoded' },
     );
   });
 
   test('any signed call decodes to the signed fields, with its conditions and arguments', async () => {
     const args = fc.array(clarityValue(), { maxLength: 5 });
+    const contract = fc.record({ contractAddress: address(), contractName: contractName() });
     await assertProperty(
-      fc.asyncProperty(
-        common(),
-        key(),
-        address(),
-        contractName(),
-        conditions(),
-        args,
-        async (options, senderKey, ...call) => {
-          const [contractAddress, name, { conditions, mode }, samples] = call;
-          const library = await makeContractCall({
-            ...options,
-            senderKey,
-            contractAddress,
-            contractName: name,
-            functionName: 'transfer',
-            functionArgs: samples.map(({ value }) => value),
-            postConditions: conditions.map(({ condition }) => condition),
-            postConditionMode: mode,
-          });
-          const transaction = decode(library.serializeBytes());
-          expectAgreement(transaction, library);
-          expect(transaction.payload).toEqual({
-            type: 'contract_call',
-            typeId: 2,
-            contractId: `${contractAddress}.${name}`,
-            functionName: 'transfer',
-            functionArgs: encodeArguments(samples.map(bytesOf)),
-          });
-          expect<unknown>(decodePostConditions(transaction.postConditions)).toEqual({
-            ok: true,
-            value: { mode, postConditions: conditions.map(({ expected }) => expected) },
-          });
-        },
-      ),
+      fc.asyncProperty(common(), key(), contract, conditions(), args, async (options, senderKey, names, ...call) => {
+        const [{ conditions, mode }, samples] = call;
+        const library = await makeContractCall({
+          ...options,
+          senderKey,
+          ...names,
+          functionName: 'transfer',
+          functionArgs: samples.map(({ value }) => value),
+          postConditions: conditions.map(({ condition }) => condition),
+          postConditionMode: mode,
+        });
+        const transaction = decode(library.serializeBytes());
+        expectAgreement(transaction, library);
+        expect(transaction.payload).toEqual({
+          type: 'contract_call',
+          typeId: 2,
+          contractId: `${names.contractAddress}.${names.contractName}`,
+          functionName: 'transfer',
+          functionArgs: encodeArguments(samples.map(bytesOf)),
+        });
+        expect<unknown>(decodePostConditions(transaction.postConditions)).toEqual({
+          ok: true,
+          value: { mode, postConditions: conditions.map(({ expected }) => expected) },
+        });
+      }),
       { always: 'each transaction is signed and decoded' },
     );
   });
 
   test('a sponsored transfer has the spending conditions of sender and sponsor', async () => {
     await assertProperty(
-      fc.asyncProperty(
-        common(),
-        key(),
-        key(),
-        u64(),
-        u64(),
-        async (options, senderKey, sponsorKey, fee, sponsorNonce) => {
-          const library = await sponsorTransaction({
-            transaction: await makeSTXTokenTransfer({
-              ...options,
-              senderKey,
-              recipient: signer,
-              amount: 1,
-              sponsored: true,
-            }),
-            sponsorPrivateKey: sponsorKey,
-            fee,
-            sponsorNonce,
-            network: options.network,
-          });
-          const transaction = decode(library.serializeBytes());
-          expectAgreement(transaction, library);
-          expect(transaction.sponsor).toMatchObject({
-            address: getAddressFromPrivateKey(sponsorKey, options.network),
-            nonce: sponsorNonce,
-            fee,
-          });
-        },
-      ),
+      fc.asyncProperty(common(), key(), key(), u64(), u64(), async (options, senderKey, sponsorKey, fee, nonce) => {
+        const sent = { ...options, senderKey, recipient: signer, amount: 1, sponsored: true };
+        const { network } = options;
+        const library = await sponsorTransaction({
+          transaction: await makeSTXTokenTransfer(sent),
+          sponsorPrivateKey: sponsorKey,
+          fee,
+          sponsorNonce: nonce,
+          network,
+        });
+        const transaction = decode(library.serializeBytes());
+        expectAgreement(transaction, library);
+        const address = getAddressFromPrivateKey(sponsorKey, network);
+        expect(transaction.sponsor).toMatchObject({ address, nonce, fee });
+      }),
       { always: 'each transaction is signed and decoded' },
     );
   });
