@@ -21,6 +21,7 @@ import { dataDirectory } from '../support/data/data-directory.ts';
 import { entryOf, openAt } from '../support/data/ingest.ts';
 import { directWay, MemoryLog } from '../support/data/memory-log.ts';
 import { openedLog } from '../support/data/opened-log.ts';
+import { metricOf } from '../support/servers/metrics.ts';
 import { NO_NODE, type Serving, serving } from '../support/servers/serving.ts';
 import { type HeldClock, heldClock } from '../support/time/held-clock.ts';
 import { until } from '../support/time/until.ts';
@@ -94,11 +95,7 @@ async function ask(clock: HeldClock): Promise<void> {
 // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape
 const json = async (server: Serving, path: string): Promise<any> => (await server.get(path)).json();
 
-/** The value of a series in /metrics. */
-async function series(server: Serving, name: string): Promise<string | undefined> {
-  const text = await (await server.get('/metrics')).text();
-  return new RegExp(`^${name}(?:{[^}]*})? (.*)$`, 'm').exec(text)?.[1];
-}
+const series = ({ api }: Serving, name: string) => metricOf(api, name);
 
 test('a follower serves the events of another host; while the log is unavailable, reads continue and events get 503', async () => {
   const log = new MemoryLog();
@@ -110,10 +107,10 @@ test('a follower serves the events of another host; while the log is unavailable
   await until(async () => (await json(follower, '/ready')).height === 4);
   for (const server of [first, follower]) {
     expect(await json(server, '/ready')).toMatchObject({ ready: true, height: 4 });
-    expect(await series(server, 'stackside_log_position')).toBe(`${log.head.id}`);
-    expect(await series(server, 'stackside_log_lag_seconds')).toBe('0');
+    expect(await series(server, 'stackside_log_position')).toBe(log.head.id);
+    expect(await series(server, 'stackside_log_lag_seconds')).toBe(0);
   }
-  expect(await series(first, 'stackside_log_append_seconds_count')).toBe(`${log.head.id - entryOf(0)}`);
+  expect(await series(first, 'stackside_log_append_seconds_count')).toBe(log.head.id - entryOf(0));
   expect(await (await first.get('/metrics')).text()).toContain('stackside_host_info{host="one"} 1');
   const operator = { headers: { 'x-api-key': readAdminKey(first.directory) ?? '' } };
   const hosts = async () => (await first.get('/stackside/v1/hosts', operator)).json();
@@ -129,7 +126,7 @@ test('a follower serves the events of another host; while the log is unavailable
   // A follower manages no chainhooks, gives nothing and never delivers.
   expect((await follower.get('/chainhooks/me')).status).toBe(503);
   expect((await json(follower, '/stackside/v1/status')).cluster.deliveries).toBeNull();
-  expect(await series(follower, 'stackside_delivery_lease_held')).toBeUndefined();
+  expect(await series(follower, 'stackside_delivery_lease_held')).toBeNaN();
 
   log.isAway = true;
   log.wake();
@@ -143,18 +140,18 @@ test('a follower serves the events of another host; while the log is unavailable
   expect([refused.status, await refused.json()]).toEqual([503, { error: 'the log is away' }]);
   expect((await first.get('/extended/v2/blocks/latest')).status).toBe(200);
   expect((await first.get('/ready')).status).toBe(200);
-  expect(await series(first, 'stackside_log_reachable')).toBe('0');
+  expect(await series(first, 'stackside_log_reachable')).toBe(0);
   expect(await hosts()).toMatchObject({ host: { reachable: false }, log: null, problem: 'the log is away' });
   // The host can no longer know how far it is behind.
   clock.pass(75_000);
   expect((await first.get('/ready')).status).toBe(503);
   const reason = "The cluster's log has not answered for 1 minute 15 seconds.";
   expect(await json(first, '/ready')).toMatchObject({ state: 'cannot_write', reason });
-  expect(await series(first, 'stackside_log_lag_seconds')).toBe('75');
+  expect(await series(first, 'stackside_log_lag_seconds')).toBe(75);
   log.isAway = false;
   expect((await post()).status).toBe(200);
   expect((await first.get('/ready')).status).toBe(200);
-  expect(await series(first, 'stackside_log_lag_seconds')).toBe('0');
+  expect(await series(first, 'stackside_log_lag_seconds')).toBe(0);
 });
 
 test('one host at a time delivers the chainhooks of all hosts, and another continues when it stops', async () => {
@@ -177,7 +174,7 @@ test('one host at a time delivers the chainhooks of all hosts, and another conti
     head: log.head.id,
     deliveries: { held: false, holder: 'one', epoch: 1 },
   });
-  expect(await series(first, 'stackside_delivery_lease_held')).toBe('1');
+  expect(await series(first, 'stackside_delivery_lease_held')).toBe(1);
   expect(await (await second.get('/metrics')).text()).toContain('stackside_delivery_lease_info{holder="one"} 1');
 
   await first[Symbol.asyncDispose]();
@@ -344,8 +341,8 @@ test("a host without the key follows like the others, and keeps back deliveries 
   await second.post(events.slice(0, third));
   await until(isDone(second, uuid), 'deliveries of the host with the key');
   expect(await statusAt(second, uuid)).toMatchObject({ paused_reason: null, enabled: true });
-  expect(await series(second, 'chainhooks_secrets_unreadable')).toBe('1');
-  expect(await series(first, 'chainhooks_secrets_unreadable')).toBe('0');
+  expect(await series(second, 'chainhooks_secrets_unreadable')).toBe(1);
+  expect(await series(first, 'chainhooks_secrets_unreadable')).toBe(0);
   const before = sent.length;
 
   await first[Symbol.asyncDispose]();

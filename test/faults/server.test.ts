@@ -3,6 +3,7 @@ import { Database } from 'bun:sqlite';
 import { expect, spyOn, test } from 'bun:test';
 import { probeWrites } from '../../src/commands/serve/writing.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
+import { metricOf } from '../support/servers/metrics.ts';
 import { serving } from '../support/servers/serving.ts';
 import { errorOf } from './fault-store.ts';
 
@@ -18,12 +19,6 @@ function fullDisk(): Disposable {
   } as typeof run);
   return { [Symbol.dispose]: () => spy.mockRestore() };
 }
-
-const series = async (base: string, name: string): Promise<string | undefined> =>
-  (await (await fetch(`${base}/metrics`)).text())
-    .split('\n')
-    .find((line) => line.startsWith(`${name} `))
-    ?.slice(name.length + 1);
 
 test.each(['0', '1'])(
   'with %s threads: a full disk is 503 with the reason to the node and at /ready, and both are 200 when there is room',
@@ -52,13 +47,13 @@ test.each(['0', '1'])(
         status: 503,
         body: { ready: false, reason: 'Nothing can be written: disk is full.' },
       });
-      expect(await series(server.events, 'stackside_store_writable')).toBe('0');
-      const failures = await series(server.events, 'stackside_store_failures_total{reason="full"}');
-      expect(Number(failures)).toBeGreaterThanOrEqual(3);
+      expect(await metricOf(server.events, 'stackside_store_writable')).toBe(0);
+      const failures = await metricOf(server.events, 'stackside_store_failures_total{reason="full"}');
+      expect(failures).toBeGreaterThanOrEqual(3);
     }
     expect(await send()).toEqual({ status: 200, body: { result: 'ok' } });
     expect(await ready()).toMatchObject({ status: 200, body: { ready: true, reason: null } });
-    expect(await series(server.events, 'stackside_store_writable')).toBe('1');
+    expect(await metricOf(server.events, 'stackside_store_writable')).toBe(1);
   },
 );
 

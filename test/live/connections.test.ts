@@ -9,8 +9,9 @@ import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
 import { ingestOf, received } from '../support/data/ingest.ts';
 import { beginnings } from '../support/events/beginning.ts';
 import { alice, announcement, block, transfer } from '../support/events/handmade.ts';
+import { metricOf } from '../support/servers/metrics.ts';
 import { rawExchange } from '../support/servers/raw-http.ts';
-import { rawFrame, rawWebSocket } from '../support/servers/raw-web-socket.ts';
+import { openWebSocket, rawFrame, rawWebSocket } from '../support/servers/raw-web-socket.ts';
 import { type Serving, serving } from '../support/servers/serving.ts';
 import { heldClock } from '../support/time/held-clock.ts';
 import { until } from '../support/time/until.ts';
@@ -31,11 +32,7 @@ beforeAll(async () => {
 });
 afterAll(() => server[Symbol.asyncDispose]());
 
-async function metric(name: string, source = server): Promise<number> {
-  const text = await (await source.get('/metrics')).text();
-  const line = text.split('\n').find((row) => row.startsWith(`${name} `));
-  return Number(line?.split(' ').at(-1) ?? Number.NaN);
-}
+const metric = (name: string, source = server) => metricOf(source.api, name);
 
 describe('/extended/v1/ws', () => {
   test('accepts a WebSocket on exactly that path', async () => {
@@ -46,12 +43,9 @@ describe('/extended/v1/ws', () => {
   });
 
   test('answers text and binary frames', async () => {
-    const socket = new WebSocket(`${wsUrl}/extended/v1/ws`);
+    const socket = await openWebSocket(`${wsUrl}/extended/v1/ws`);
     const got: string[] = [];
     socket.onmessage = ({ data }) => void got.push(String(data));
-    await new Promise((resolve) => {
-      socket.onopen = resolve;
-    });
     const request = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'subscribe', params: { event: 'microblock' } });
     socket.send(request);
     socket.send(new TextEncoder().encode(request));
@@ -67,10 +61,7 @@ describe('/extended/v1/ws', () => {
 
   test("disconnects only a client that doesn't answer pings", async () => {
     const silent = await rawWebSocket('/extended/v1/ws', server);
-    const live = new WebSocket(`${wsUrl}/extended/v1/ws`);
-    await new Promise((resolve) => {
-      live.onopen = resolve;
-    });
+    const live = await openWebSocket(`${wsUrl}/extended/v1/ws`);
     const answer = () =>
       new Promise((resolve, reject) => {
         live.onmessage = resolve;
@@ -194,30 +185,21 @@ describe('Socket.IO', () => {
   });
 });
 
-async function post({ path, text }: ReceivedEvent, to = server): Promise<void> {
-  const response = await fetch(to.events + path, {
-    method: 'POST',
-    body: text,
-    headers: { 'content-type': 'application/json' },
-  });
-  expect(response.status).toBe(200);
-}
+const post = ({ path, text }: ReceivedEvent, to = server) => to.post([{ path, body: text, time: 0 }]);
+
+/** Starts a server that disconnects a client with more than 64 KB of unread messages. */
+const withBacklog = () => serving({}, undefined, {}, { clientLimits: { maxBacklog: 65_536 } });
 
 test('a client that reads nothing is disconnected at the backlog limit, while others still get messages', async () => {
-  await using patient = await serving({}, undefined, {}, { clientLimits: { maxBacklog: 65_536 } });
+  await using patient = await withBacklog();
   const first = block(null, 'first');
   await post(first.event, patient);
   const subscribe = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'subscribe', params: { event: 'mempool' } });
   const slow = await rawWebSocket('/extended/v1/ws', patient);
   slow.send(rawFrame('TEXT', subscribe));
-  const quick = new WebSocket(`${patient.api.replace('http', 'ws')}/extended/v1/ws`);
+  const quick = await openWebSocket(`${patient.api.replace('http', 'ws')}/extended/v1/ws`);
   let count = 0;
-  quick.onmessage = () => {
-    count++;
-  };
-  await new Promise((resolve) => {
-    quick.onopen = resolve;
-  });
+  quick.onmessage = () => void count++;
   quick.send(subscribe);
   await until(() => count === 1);
   slow.pause();
@@ -237,7 +219,7 @@ const PATHS = { websocket: '/extended/v1/ws', socket_io: '/socket.io/?EIO=4&tran
 describe.each(['websocket', 'socket_io'] as const)('a client of %s', (protocol) => {
   let attacked: Serving;
   beforeAll(async () => {
-    attacked = await serving({}, undefined, {}, { clientLimits: { maxBacklog: 65_536 } });
+    attacked = await withBacklog();
   });
   afterAll(() => attacked[Symbol.asyncDispose]());
 
@@ -271,7 +253,7 @@ describe.each(['websocket', 'socket_io'] as const)('a client of %s', (protocol) 
 test.each(['websocket', 'polling'])(
   'a client with %s that keeps reading gets more than the backlog limit',
   async (transport) => {
-    await using patient = await serving({}, undefined, {}, { clientLimits: { maxBacklog: 65_536 } });
+    await using patient = await withBacklog();
     await post(block(null, 'first').event, patient);
     const client = io(patient.api, { transports: [transport], forceNew: true, query: { subscriptions: 'mempool' } });
     await new Promise((resolve) => client.on('connect', () => resolve(null)));
@@ -311,12 +293,9 @@ test("a connection can't exceed its subscription limit", async () => {
 });
 
 test('a WebSocket gets an error at its subscription limit', async () => {
-  const socket = new WebSocket(`${wsUrl}/extended/v1/ws`);
+  const socket = await openWebSocket(`${wsUrl}/extended/v1/ws`);
   const answers: { id: number; result?: object; error?: { data: string } }[] = [];
   socket.onmessage = ({ data }) => void answers.push(...[JSON.parse(String(data))].flat());
-  await new Promise((opened) => {
-    socket.onopen = opened;
-  });
   const inOneBatch = 250;
   const request = (id: number) => ({
     jsonrpc: '2.0',
@@ -337,7 +316,7 @@ test('a WebSocket gets an error at its subscription limit', async () => {
 });
 
 test('a client that stops polling is disconnected at the backlog limit', async () => {
-  await using patient = await serving({}, undefined, {}, { clientLimits: { maxBacklog: 65_536 } });
+  await using patient = await withBacklog();
   await post(block(null, 'first').event, patient);
   const query = '/socket.io/?EIO=4&transport=polling';
   const ask = async (path: string, init?: RequestInit) => (await patient.get(path, init)).text();
@@ -359,21 +338,13 @@ test('a client that stops polling is disconnected at the backlog limit', async (
 test("a stopping server notifies its clients, and doesn't wait for them", async () => {
   // The time that it would give its clients never passes.
   const stopping = await serving({}, undefined, {}, { clock: heldClock([GRACE_MS]) });
-  const socket = new WebSocket(`${stopping.api.replace('http', 'ws')}/extended/v1/ws`);
-  await new Promise((resolve) => {
-    socket.onopen = resolve;
-  });
+  const socket = await openWebSocket(`${stopping.api.replace('http', 'ws')}/extended/v1/ws`);
   const closed = new Promise<number>((resolve) => {
     socket.onclose = ({ code }) => resolve(code);
   });
   const polling = io(stopping.api, { transports: ['polling'], forceNew: true, reconnection: false });
   await new Promise((resolve) => polling.on('connect', () => resolve(null)));
-  let ended = false;
-  const stopped = stopping[Symbol.asyncDispose]().then(() => {
-    ended = true;
-  });
-  await until(() => ended, 'the end of the server');
-  await stopped;
+  await stopping[Symbol.asyncDispose]();
   expect(await closed).toBe(1001);
   polling.disconnect();
 });

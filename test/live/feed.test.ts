@@ -22,6 +22,22 @@ const newest = events.findLastIndex(({ path }) => path === '/new_block');
 /** Milliseconds between two polls. */
 const INTERVAL_MS = 20;
 
+/** Subscribes to blocks. @returns the pushed heights, and a promise of the first push */
+function blockSubscriber() {
+  const subscribed = subscriptions();
+  const pushed: number[] = [];
+  const delivered = Promise.withResolvers<void>();
+  const subscriber = {
+    deliver(message: { rpc(): string }) {
+      pushed.push(JSON.parse(message.rpc()).params.height);
+      delivered.resolve();
+    },
+  };
+  const add = () => subscribed.add(subscriber, plainTopic('block'), 'block');
+  const remove = () => subscribed.removeAll(subscriber);
+  return { subscribed, pushed, delivered: delivered.promise, add, remove };
+}
+
 /** Snapshots that record which file was read, after each read. */
 const observeReads = (snapshots: Snapshots, readFile: (file: number) => void): Snapshots => ({
   ...snapshots,
@@ -41,17 +57,10 @@ test('a replaced index pushes only its later changes, even if it has fewer chang
   }
   using anew = ingestOf(events.slice(0, newest));
   using snapshots = watchedSnapshots(old.path);
-  const pushed: number[] = [];
   const logged: FeedEvent[] = [];
-  const [followed, delivered] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-  const subscribed = subscriptions();
-  const subscriber = {
-    deliver(message: { rpc(): string }) {
-      pushed.push(JSON.parse(message.rpc()).params.height);
-      delivered.resolve();
-    },
-  };
-  subscribed.add(subscriber, plainTopic('block'), 'block');
+  const followed = Promise.withResolvers<void>();
+  const { subscribed, pushed, delivered, add } = blockSubscriber();
+  add();
   const stop = startFeed({
     snapshots: observeReads(snapshots, (file) => {
       if (file === 2) followed.resolve();
@@ -67,7 +76,7 @@ test('a replaced index pushes only its later changes, even if it has fewer chang
     using open = openAt(old.path);
     for (const event of events.slice(newest)) open.ingest.receive(event);
   }
-  await delivered.promise;
+  await delivered;
   await stop();
   expect([pushed, logged]).toEqual([[8], []]);
 });
@@ -84,25 +93,17 @@ test('nothing is read without subscribers, and the first subscriber gets only la
       return snapshots.readLong(request);
     },
   };
-  const subscribed = subscriptions();
+  const { subscribed, pushed, delivered, add, remove } = blockSubscriber();
   const stop = startFeed({ snapshots: counted, subscriptions: subscribed, log: () => {} });
   for (const event of events.slice(newest - 1, newest)) open.ingest.receive(event);
   expect(reads).toBe(0);
-  const pushed: number[] = [];
-  const delivered = Promise.withResolvers<void>();
-  const subscriber = {
-    deliver(message: { rpc(): string }) {
-      pushed.push(JSON.parse(message.rpc()).params.height);
-      delivered.resolve();
-    },
-  };
-  subscribed.add(subscriber, plainTopic('block'), 'block');
+  add();
   // The read happens before anything else, so later events are pushed.
   expect(reads).toBe(1);
   for (const event of events.slice(newest)) open.ingest.receive(event);
-  await delivered.promise;
+  await delivered;
   expect(pushed).toEqual([8]);
-  subscribed.removeAll(subscriber);
+  remove();
   await stop();
 });
 
@@ -112,20 +113,18 @@ test('a subscriber misses changes that arrived without subscribers, even if ther
   const [last, next, ...before] = [blocks.at(-1)!, blocks.at(-2)!, ...blocks.slice(0, -2)];
   for (const event of before) open.ingest.receive(event);
   using snapshots = watchedSnapshots(open.directory);
-  const subscribed = subscriptions();
+  const { subscribed, pushed, add, remove } = blockSubscriber();
   const clock = heldClock([INTERVAL_MS]);
   const stop = startFeed({ snapshots, subscriptions: subscribed, log: () => {}, clock });
-  const pushed: number[] = [];
-  const subscriber = { deliver: (message: { rpc(): string }) => pushed.push(JSON.parse(message.rpc()).params.height) };
   const heights = blocks.map(({ text }) => JSON.parse(text).block_height as number);
-  subscribed.add(subscriber, plainTopic('block'), 'block');
+  add();
   await until(() => clock.waiting(INTERVAL_MS) === 1);
-  subscribed.removeAll(subscriber);
+  remove();
   // The feed finds that no subscriber is left, and waits for one.
   clock.pass(INTERVAL_MS);
   await clock.turn();
   open.ingest.receive(next);
-  subscribed.add(subscriber, plainTopic('block'), 'block');
+  add();
   open.ingest.receive(last);
   await until(() => {
     clock.pass(INTERVAL_MS);
@@ -133,7 +132,7 @@ test('a subscriber misses changes that arrived without subscribers, even if ther
   });
   expect(pushed).toEqual(heights.slice(-1));
   await until(() => clock.waiting(INTERVAL_MS) === 1);
-  subscribed.removeAll(subscriber);
+  remove();
   clock.pass(INTERVAL_MS);
   await stop();
 });

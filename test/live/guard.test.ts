@@ -14,6 +14,7 @@ import { heartbeat } from '../../src/live/realtime.ts';
 import { type IoSocketData, socketIo } from '../../src/live/socket-io.ts';
 import { Message, plainTopic, subscriptions } from '../../src/live/subscriptions.ts';
 import { RpcConnection } from '../../src/live/websocket.ts';
+import { openWebSocket } from '../support/servers/raw-web-socket.ts';
 
 function countMetrics() {
   const counted: string[] = [];
@@ -116,12 +117,9 @@ test('a failing Socket.IO handler closes only the connection that failed', async
     fetch: (request, to) => handle(request, to, () => {}),
     websocket: { open: opened, message: received, close: closed },
   });
-  const socket = new WebSocket(`${server.url.origin.replace('http', 'ws')}/socket.io/?EIO=4&transport=websocket`);
+  const socket = await openWebSocket(`${server.url.origin.replace('http', 'ws')}/socket.io/?EIO=4&transport=websocket`);
   const ended = new Promise((resolve) => {
     socket.onclose = resolve;
-  });
-  await new Promise((resolve) => {
-    socket.onopen = resolve;
   });
   for (const packet of ['40', '42["subscribe","block"]']) socket.send(packet);
   await ended;
@@ -177,11 +175,8 @@ describe('a silent client', () => {
 test('a late heartbeat reports that it is late, and the next counts from it', () => {
   let time = 500;
   const late: boolean[] = [];
-  const beat = heartbeat(
-    1000,
-    () => time,
-    (isLate) => void late.push(isLate),
-  );
+  const now = () => time;
+  const beat = heartbeat(1000, now, (isLate) => void late.push(isLate));
   for (const passed of [1000, 1400, 1501, 1000, 60_000, 1000]) {
     time += passed;
     beat();

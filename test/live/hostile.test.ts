@@ -6,6 +6,8 @@ import { MAX_DEPTH } from '../../src/base/json.ts';
 import { MAX_MESSAGE, MAX_TEXT } from '../../src/live/connection.ts';
 import { MAX_PACKETS } from '../../src/live/socket-io.ts';
 import { assertProperty, character } from '../support/property.ts';
+import { metricOf } from '../support/servers/metrics.ts';
+import { openWebSocket } from '../support/servers/raw-web-socket.ts';
 import { type Serving, serving } from '../support/servers/serving.ts';
 
 const CASES = 30;
@@ -31,15 +33,12 @@ async function closeCodeAfter(
   last: string,
   answer: string,
 ): Promise<number | null> {
-  const socket = new WebSocket(server.api.replace('http', 'ws') + path);
+  const socket = await openWebSocket(server.api.replace('http', 'ws') + path);
   const { promise, resolve } = Promise.withResolvers<number | null>();
   socket.onclose = ({ code }) => resolve(code);
   socket.onmessage = ({ data }) => {
     if (String(data).includes(answer)) resolve(null);
   };
-  await new Promise((opened) => {
-    socket.onopen = opened;
-  });
   for (const frame of [...frames, last]) socket.send(frame);
   const code = await promise;
   socket.close();
@@ -68,11 +67,7 @@ async function polling() {
   };
 }
 
-async function metric(name: string): Promise<number> {
-  const text = await (await server.get('/metrics')).text();
-  const line = text.split('\n').find((row) => row.startsWith(`${name} `));
-  return Number(line?.split(' ').at(-1));
-}
+const metric = (name: string) => metricOf(server.api, name);
 
 describe('JSON-RPC', () => {
   const harmless: [name: string, frame: Frame][] = [
@@ -170,16 +165,13 @@ describe('Socket.IO', () => {
 describe('long polling', () => {
   test('rejects a body with too many packets', async () => {
     const session = await polling();
-    expect(
-      (
-        await session.post(
-          Array(MAX_PACKETS + 1)
-            .fill('3')
-            .join('\x1e'),
-        )
-      ).status,
-    ).toBe(400);
-    expect((await session.post(Array(MAX_PACKETS).fill('3').join('\x1e'))).status).toBe(200);
+    for (const [packets, status] of [
+      [MAX_PACKETS + 1, 400],
+      [MAX_PACKETS, 200],
+    ] as const) {
+      const response = await session.post(Array(packets).fill('3').join('\x1e'));
+      expect([packets, response.status]).toEqual([packets, status]);
+    }
   });
 
   test('rejects a body that is too long, and keeps the session open', async () => {

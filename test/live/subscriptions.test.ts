@@ -69,11 +69,14 @@ test("a connection can't exceed its subscription limit, but may repeat a subscri
   const all = subscriptions();
   const client: Subscriber = { deliver: () => {} };
   const nth = (index: number) => topic(`transaction:${hash(index)}`);
-  for (let index = 0; index < MAX_SUBSCRIPTIONS; index++) all.add(client, nth(index), '');
+  const rejections = Array.from({ length: MAX_SUBSCRIPTIONS }, (_, index) => all.add(client, nth(index), ''));
+  expect(rejections.filter((rejection) => rejection !== null)).toEqual([]);
   expect(all.add(client, nth(MAX_SUBSCRIPTIONS), '')).toContain('10000');
   expect(all.has(nth(MAX_SUBSCRIPTIONS))).toBe(false);
   expect(all.add(client, nth(0), '')).toBeNull();
-  all.removeAll(client);
+  const other: Subscriber = { deliver: () => {} };
+  expect(all.add(other, nth(MAX_SUBSCRIPTIONS), '')).toBeNull();
+  for (const each of [client, other]) all.removeAll(each);
   expect(all.isEmpty()).toBe(true);
   expect(all.has(nth(0))).toBe(false);
 });

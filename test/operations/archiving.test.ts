@@ -18,6 +18,7 @@ import { dataDirectory } from '../support/data/data-directory.ts';
 import { ingestOf, received } from '../support/data/ingest.ts';
 import { canMount, smallDisk } from '../support/data/small-disk.ts';
 import { journalRows } from '../support/data/tables.ts';
+import { metricOf } from '../support/servers/metrics.ts';
 import { s3Server } from '../support/servers/s3-server.ts';
 import { type Serving, serving } from '../support/servers/serving.ts';
 import { heldClock } from '../support/time/held-clock.ts';
@@ -197,10 +198,7 @@ describe('a server', () => {
 
   const serveWith = (location: string, environment: Partial<Environment> = {}): Promise<Serving> =>
     serving({ archive: location, archiveBase: '0', hostName: 'one' }, undefined, {}, environment);
-  const series = async (server: Serving, name: string): Promise<number> => {
-    const text = await (await server.get('/metrics')).text();
-    return Number(new RegExp(`^stackside_archive_${name} (.*)$`, 'm').exec(text)?.[1] ?? Number.NaN);
-  };
+  const series = ({ api }: Serving, name: string) => metricOf(api, `stackside_archive_${name}`);
   const isArchived = async (server: Serving): Promise<boolean> =>
     (await series(server, 'behind_entries')) === 0 && (await series(server, 'entry')) > 0;
 

@@ -10,7 +10,7 @@ import type { FillEvent } from '../../src/node/fill.ts';
 import { DeepForkError } from '../../src/store/ingest/history-start.ts';
 import { NoSnapshotError } from '../../src/store/model/read-errors.ts';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';
-import { type OpenIngest, openNew, received } from '../support/data/ingest.ts';
+import { openNew, received } from '../support/data/ingest.ts';
 import { atOnce, honest, type Lie, rpcOf, served } from '../support/servers/simulated-rpc.ts';
 import { manualClock } from '../support/time/manual-clock.ts';
 import { until } from '../support/time/until.ts';
@@ -23,8 +23,13 @@ while (chain.tip.height < 30) {
   blocks.push(...mined.events.filter(({ path }) => path === '/new_block'));
 }
 
-/** Starts a server's intake that fills gaps, and records its log events. */
-function server(open: OpenIngest, { lie = honest, claim = async () => noLease as typeof noLease | null } = {}) {
+/** Starts a server with the first blocks, whose intake fills gaps, and records its log events. */
+async function server({
+  lie = honest,
+  claim = async () => noLease as typeof noLease | null,
+  ...options
+}: Parameters<typeof openNew>[0] & { lie?: Lie; claim?: () => Promise<typeof noLease | null> } = {}) {
+  const open = openNew(options);
   const logged: (FillEvent | IntakeEvent)[] = [];
   const log = (event: FillEvent | IntakeEvent) => void logged.push(event);
   let now = 0;
@@ -42,8 +47,9 @@ function server(open: OpenIngest, { lie = honest, claim = async () => noLease as
     log,
   });
   const intake = eventIntake({ receive, log, fill: filling.fill });
+  for (const block of blocks.slice(0, 11)) await intake(received(block));
   return {
-    logged,
+    open,
     /**
      * Posts a block. If the server rejects it, posts it again as a node does, until it is accepted or no more filled
      * blocks can arrive.
@@ -56,6 +62,7 @@ function server(open: OpenIngest, { lie = honest, claim = async () => noLease as
     async [Symbol.asyncDispose]() {
       await filling.stop();
       snapshots.close();
+      open[Symbol.dispose]();
     },
   };
 }
@@ -65,9 +72,7 @@ test('a fork that is too deep makes gap filling wait, and does not stop the serv
 });
 
 test('the block after a gap is rejected until the server has filled the gap, then accepted', async () => {
-  using open = openNew();
-  await using it = server(open);
-  for (const block of blocks.slice(0, 11)) await it.post(block);
+  await using it = await server();
   expect(await it.post(blocks[25]!)).toBe('failed');
   await until(() => it.named('gap_filled').length === 1);
   expect(it.named('blocks_missing')).toMatchObject([
@@ -75,20 +80,17 @@ test('the block after a gap is rejected until the server has filled the gap, the
   ]);
   expect(it.named('gap_filled')).toMatchObject([{ blocks: 14, height: 24 }]);
   for (const block of blocks.slice(25)) expect(await it.post(block)).toBe('applied');
-  expect(open.ingest.tipHeight()).toBe(30);
+  expect(it.open.ingest.tipHeight()).toBe(30);
 });
 
 test('a server that commits in groups fills each block of the gap once', async () => {
-  using open = openNew({ clock: manualClock() });
-  await using it = server(open);
-  for (const block of blocks.slice(0, 11)) await it.post(block);
+  await using it = await server({ clock: manualClock() });
   await it.post(blocks[25]!);
   await until(() => [...it.named('gap_filled'), ...it.named('service_failing')].length === 1);
   expect(it.named('gap_filled')).toMatchObject([{ blocks: 14, height: 24 }]);
 });
 
 test("requests a block again if the node can't return it, and logs the reason once", async () => {
-  using open = openNew();
   let isRefusing = true;
   let replays = 0;
   const lie: Lie = (url, answer) => {
@@ -96,8 +98,7 @@ test("requests a block again if the node can't return it, and logs the reason on
     replays += 1;
     return new Response('no', { status: 404 });
   };
-  await using it = server(open, { lie });
-  for (const block of blocks.slice(0, 11)) await it.post(block);
+  await using it = await server({ lie });
   await until(async () => {
     it.wait(60_000);
     await it.post(blocks[20]!);
@@ -114,7 +115,6 @@ test("requests a block again if the node can't return it, and logs the reason on
 });
 
 test('waits while the shared log or the index is unavailable', async () => {
-  using open = openNew();
   let tries = 0;
   const claim = async () => {
     tries += 1;
@@ -122,8 +122,7 @@ test('waits while the shared log or the index is unavailable', async () => {
     if (tries === 2) throw new NoSnapshotError('the index is away');
     return noLease;
   };
-  await using it = server(open, { claim });
-  for (const block of blocks.slice(0, 11)) await it.post(block);
+  await using it = await server({ claim });
   await until(async () => {
     it.wait(60_000);
     return (await it.post(blocks[14]!)) === 'applied';
@@ -132,14 +131,12 @@ test('waits while the shared log or the index is unavailable', async () => {
 });
 
 test('a host fills gaps only with the lease', async () => {
-  using open = openNew();
   let requests = 0;
   const claim = async () => {
     requests += 1;
     return requests === 1 ? null : noLease;
   };
-  await using it = server(open, { claim });
-  for (const block of blocks.slice(0, 11)) await it.post(block);
+  await using it = await server({ claim });
   await it.post(blocks[14]!);
   await until(() => requests === 1);
   expect(it.named('gap_filling')).toEqual([]);
@@ -148,13 +145,11 @@ test('a host fills gaps only with the lease', async () => {
 });
 
 test("logs a lease that can't be released, and then accepts the next block", async () => {
-  using open = openNew();
   let failing = true;
   const release = async () => {
     if (failing) throw new LogUnavailableError('the log is away');
   };
-  await using it = server(open, { claim: async () => ({ ...noLease, release }) });
-  for (const block of blocks.slice(0, 11)) await it.post(block);
+  await using it = await server({ claim: async () => ({ ...noLease, release }) });
   await it.post(blocks[14]!);
   await until(() => it.named('service_failing').length === 1);
   expect(it.named('service_failing')).toMatchObject([{ reason: 'the log is away' }]);

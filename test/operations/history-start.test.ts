@@ -17,6 +17,7 @@ import { dataDirectory } from '../support/data/data-directory.ts';
 import { ingestOf, received } from '../support/data/ingest.ts';
 import { snapshotsOf } from '../support/data/snapshots-by.ts';
 import { checkAndRecount } from '../support/recounts/recounts.ts';
+import { metricOf } from '../support/servers/metrics.ts';
 import { NO_NODE } from '../support/servers/serving.ts';
 import { served } from '../support/servers/simulated-rpc.ts';
 import { until } from '../support/time/until.ts';
@@ -89,10 +90,7 @@ async function start(directory: string, flags: Record<string, string> = {}) {
     logged,
     running,
     post: (events: readonly NodeEvent[]) => postEvents(events, running.events ?? ''),
-    metric: async (name: string): Promise<number> => {
-      const text = await (await fetch(`${running.api}/metrics`)).text();
-      return Number(new RegExp(`^${name} (\\d+)`, 'm').exec(text)?.[1] ?? Number.NaN);
-    },
+    metric: (name: string) => metricOf(running.api ?? '', name),
     [Symbol.asyncDispose]: () => running.stop(),
   };
 }
@@ -201,6 +199,23 @@ function smallNode(blocks: number, refuses: (path: string) => Response | undefin
   return { grow, url: its.url.origin, [Symbol.dispose]: () => void its.stop(true) };
 }
 
+/** Starts a server with a token next to a node with its own chain. */
+async function startBeside(...options: Parameters<typeof smallNode>) {
+  const directory = dataDirectory();
+  const files = dataDirectory();
+  const small = smallNode(...options);
+  const server = await start(directory.path, { nodeAuthFile: tokenIn(files.path), nodeRpc: small.url });
+  return {
+    ...server,
+    grow: small.grow,
+    state: () => stateOf(directory.path),
+    async [Symbol.asyncDispose]() {
+      await server[Symbol.asyncDispose]();
+      for (const resource of [small, files, directory]) resource[Symbol.dispose]();
+    },
+  };
+}
+
 const isFilled = ({ event }: LogEvent): boolean => event === 'gap_filled';
 /** Height of the first block of a short chain: the second Nakamoto block. */
 const LOWEST = 2;
@@ -208,27 +223,21 @@ const refused = () => new Response('', { status: 401 });
 const away = () => new Response('', { status: 503 });
 
 test('with a token, a history starts below the tip, and every block up to the tip is filled', async () => {
-  using directory = dataDirectory();
-  using files = dataDirectory();
-  using small = smallNode(130);
-  await using server = await start(directory.path, { nodeAuthFile: tokenIn(files.path), nodeRpc: small.url });
+  await using server = await startBeside(130);
   await until(() => server.logged.some(isFilled));
-  await server.post(small.grow());
-  await until(async () => (await stateOf(directory.path)).height === 131);
-  expect((await stateOf(directory.path)).from).toBe(30);
+  await server.post(server.grow());
+  await until(async () => (await server.state()).height === 131);
+  expect((await server.state()).from).toBe(30);
   expect(starts(server.logged)).toMatchObject([{ from_height: 30, to_height: 130 }]);
 });
 
 test('a history starts below the tip of a node that starts after Stackside', async () => {
-  using directory = dataDirectory();
-  using files = dataDirectory();
   let isUp = false;
-  using small = smallNode(14, () => (isUp ? undefined : away()));
-  await using server = await start(directory.path, { nodeAuthFile: tokenIn(files.path), nodeRpc: small.url });
+  await using server = await startBeside(14, () => (isUp ? undefined : away()));
   await until(() => starts(server.logged).length > 0);
   isUp = true;
   await until(() => server.logged.some(isFilled));
-  expect((await stateOf(directory.path)).from).toBe(LOWEST);
+  expect((await server.state()).from).toBe(LOWEST);
   expect(starts(server.logged)).toMatchObject([
     { from_height: null, reason: 'the node answered /v2/info with 503' },
     { from_height: LOWEST, to_height: 14 },
@@ -236,36 +245,30 @@ test('a history starts below the tip of a node that starts after Stackside', asy
 });
 
 test('the first block of a node that starts after Stackside waits until the history starts below it', async () => {
-  using directory = dataDirectory();
-  using files = dataDirectory();
   let isUp = false;
-  using small = smallNode(14, (path) => (isUp || path === '/v2/info' ? undefined : away()));
   longMs = RETRY_MS;
-  await using server = await start(directory.path, { nodeAuthFile: tokenIn(files.path), nodeRpc: small.url });
+  await using server = await startBeside(14, (path) => (isUp || path === '/v2/info' ? undefined : away()));
   await until(() => starts(server.logged).length > 0);
   isUp = true;
-  await server.post(small.grow());
+  await server.post(server.grow());
   longMs = UPKEEP_MS;
-  await until(async () => (await stateOf(directory.path)).height === 15);
-  expect((await stateOf(directory.path)).from).toBe(LOWEST);
+  await until(async () => (await server.state()).height === 15);
+  expect((await server.state()).from).toBe(LOWEST);
 });
 
 test('requests Nakamoto blocks once from a node without any, and again when it posts its first block', async () => {
-  using directory = dataDirectory();
-  using files = dataDirectory();
   let requests = 0;
-  using small = smallNode(14, (path) => {
+  await using server = await startBeside(14, (path) => {
     if (!path.startsWith('/v3/blocks/height/')) return undefined;
     requests += 1;
     return new Response('', { status: 404 });
   });
-  await using server = await start(directory.path, { nodeAuthFile: tokenIn(files.path), nodeRpc: small.url });
   await until(() => requests === 1);
   // Another attempt would come within a few of these requests.
   for (let request = 0; request < 50; request++) await fetch(`${server.running.api}/ready`);
   expect(requests).toBe(1);
-  await server.post(small.grow());
-  await until(async () => (await stateOf(directory.path)).from === 15);
+  await server.post(server.grow());
+  await until(async () => (await server.state()).from === 15);
   expect(requests).toBe(2);
   expect(starts(server.logged)).toMatchObject([
     { from_height: 15, reason: 'the node does not return its Nakamoto blocks' },
@@ -273,26 +276,20 @@ test('requests Nakamoto blocks once from a node without any, and again when it p
 });
 
 test('a server stops while it waits to repeat a request about the start', async () => {
-  using directory = dataDirectory();
-  using files = dataDirectory();
   const { promise: requested, resolve } = Promise.withResolvers<void>();
-  using small = smallNode(14, (path) => {
+  longMs = REQUEST_RETRY_MS;
+  const server = await startBeside(14, (path) => {
     if (!path.startsWith('/v3/')) return undefined;
     resolve();
     return away();
   });
-  longMs = REQUEST_RETRY_MS;
-  const { running } = await start(directory.path, { nodeAuthFile: tokenIn(files.path), nodeRpc: small.url });
   await requested;
-  await running.stop();
+  await server[Symbol.asyncDispose]();
   longMs = UPKEEP_MS;
 });
 
 test('logs the remedy if the node refuses the token, and starts at the first posted block', async () => {
-  using directory = dataDirectory();
-  using files = dataDirectory();
-  using small = smallNode(14, (path) => (path.includes('/replay/') ? refused() : undefined));
-  await using server = await start(directory.path, { nodeAuthFile: tokenIn(files.path), nodeRpc: small.url });
+  await using server = await startBeside(14, (path) => (path.includes('/replay/') ? refused() : undefined));
   await until(() => server.logged.some(({ event }) => event === 'service_failing'));
   expect(server.logged).toContainEqual({
     event: 'service_failing',
@@ -303,8 +300,8 @@ test('logs the remedy if the node refuses the token, and starts at the first pos
   const ready = (await (await fetch(`${server.running.api}/ready`)).json()) as { reason: string; next: string };
   expect(ready.reason).toContain('The node refuses the token');
   expect(ready.next).toContain('auth token');
-  await server.post(small.grow());
-  await until(async () => (await stateOf(directory.path)).from === 15);
+  await server.post(server.grow());
+  await until(async () => (await server.state()).from === 15);
   expect(starts(server.logged).at(-1)).toMatchObject({
     from_height: 15,
     reason: 'The node refuses the token for replays of blocks.',
@@ -313,21 +310,18 @@ test('logs the remedy if the node refuses the token, and starts at the first pos
 });
 
 test('repeats a start below the tip that failed after some blocks, before the node posts the next block', async () => {
-  using directory = dataDirectory();
-  using files = dataDirectory();
   let replays = 0;
   let isWhole = false;
-  using small = smallNode(14, (path) => {
+  await using server = await startBeside(14, (path) => {
     if (path.includes('/replay/')) replays += 1;
     return path.includes('/replay/') && replays > 5 && !isWhole ? refused() : undefined;
   });
-  await using server = await start(directory.path, { nodeAuthFile: tokenIn(files.path), nodeRpc: small.url });
   await until(() => server.logged.some(({ event }) => event === 'service_failing'));
-  expect((await stateOf(directory.path)).height).toBeLessThan(14);
+  expect((await server.state()).height).toBeLessThan(14);
   isWhole = true;
   wait.skipped += PAUSE_MS;
   await until(() => server.logged.some(isFilled));
-  expect(await stateOf(directory.path)).toMatchObject({ from: LOWEST, height: 14 });
+  expect(await server.state()).toMatchObject({ from: LOWEST, height: 14 });
 });
 
 test('with a token but without a running node, a history starts at the first posted block', async () => {

@@ -4,7 +4,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { dataDirectory } from '../support/data/data-directory.ts';
 import { ingestOf, simulatedEvents } from '../support/data/ingest.ts';
-import { rawFrame, rawWebSocket } from '../support/servers/raw-web-socket.ts';
+import { openWebSocket, rawFrame, rawWebSocket } from '../support/servers/raw-web-socket.ts';
 import { type Serving, serving } from '../support/servers/serving.ts';
 import { until } from '../support/time/until.ts';
 
@@ -28,16 +28,6 @@ async function untilRefused(ask: () => Promise<Response>): Promise<{ allowed: nu
     expect(last.status).toBe(200);
   }
   throw new Error('nothing is refused');
-}
-
-/** Opens a WebSocket, and waits until it is open or closed. */
-async function openSocket(url: string, headers: Record<string, string>): Promise<WebSocket> {
-  const socket = new WebSocket(url, { headers } as never);
-  await new Promise((resolve) => {
-    socket.addEventListener('open', resolve);
-    socket.addEventListener('close', resolve);
-  });
-  return socket;
 }
 
 /**
@@ -115,7 +105,7 @@ describe.each([
     expect(await closeCodeBeyondLimit(WEBSOCKET, server, headers, rawFrame('TEXT', subscribe))).toBe(1008);
     const open: WebSocket[] = [];
     await until(async () => {
-      const next = await openSocket(url, headers);
+      const next = await openWebSocket(url, headers);
       if (next.readyState === WebSocket.OPEN) open.push(next);
       return next.readyState !== WebSocket.OPEN;
     }, 'a connection that is refused');

@@ -22,14 +22,8 @@ test.each([
 });
 
 test('refuses one port for the API and for events, and names both settings', () => {
-  const ports = {
-    mode: 'full',
-    snp: null,
-    apiHost: '127.0.0.1',
-    eventHost: '127.0.0.1',
-    apiPort: 3700,
-    eventPort: 3700,
-  } as const;
+  const hosts = { apiHost: '127.0.0.1', eventHost: '127.0.0.1' };
+  const ports = { ...hosts, mode: 'full', snp: null, apiPort: 3700, eventPort: 3700 } as const;
   expect(() => requireTwoPorts(ports)).toThrow('--api-port and --event-port are both 3700.');
   for (const other of [
     { eventHost: '10.0.0.5' },

@@ -94,18 +94,10 @@ test('the log contains the latest events', async () => {
 test("many info events don't push out warnings, and long values are cut", () => {
   const passed: string[] = [];
   let time = 0;
-  const { log, read } = recentLog(
-    ({ event }) => passed.push(event),
-    'info',
-    () => (time += 1_000),
-  );
-  log({
-    event: 'unexpected_error',
-    part: 'request',
-    method: 'GET',
-    path: `/${'x'.repeat(5_000)}`,
-    cause: new Error('why'),
-  } as never);
+  const now = () => (time += 1_000);
+  const { log, read } = recentLog(({ event }) => passed.push(event), 'info', now);
+  const path = `/${'x'.repeat(5_000)}`;
+  log({ event: 'unexpected_error', part: 'request', method: 'GET', path, cause: new Error('why') } as never);
   for (let height = 0; height < 300; height++) log({ event: 'block_applied', height, transactions: 1 });
   log({ event: 'event_accepted' } as never);
   const recent = read();
@@ -117,12 +109,11 @@ test("many info events don't push out warnings, and long values are cut", () => 
   expect(recent.find(({ event }) => event === 'event_accepted')).toBeUndefined();
 });
 
+const ignore = () => {};
+const silentLog = (now: () => number) => recentLog(ignore, 'info', now);
+
 test('events of the same second are sorted newest first', () => {
-  const { log, read } = recentLog(
-    () => {},
-    'info',
-    () => 1_000,
-  );
+  const { log, read } = silentLog(() => 1_000);
   log({ event: 'block_applied', height: 1, transactions: 1 });
   log({ event: 'read_timed_out' } as never);
   log({ event: 'block_applied', height: 2, transactions: 1 });
@@ -135,13 +126,8 @@ test('events of the same second are sorted newest first', () => {
 
 test('the log contains the events of all threads that answer', () => {
   let time = 0;
-  const thread = () =>
-    recentLog(
-      () => {},
-      'info',
-      () => (time += 1_000),
-    );
-  const [main, other] = [thread(), thread()];
+  const now = () => (time += 1_000);
+  const [main, other] = [silentLog(now), silentLog(now)];
   main.log({ event: 'block_applied', height: 1, transactions: 1 });
   other.log({ event: 'client_message_refused' } as never);
   other.log({ event: 'read_timed_out' } as never);
@@ -158,11 +144,8 @@ test('the index is checked in another process, with one inspection at a time', a
   const path = '/stackside/v1/inspections';
   const begin = { method: 'POST', body: JSON.stringify({ kind: 'check' }) };
   expect((await ask<InspectionsState>(path, begin)).check?.state).toBe('running');
-  const second = await server.get(path, {
-    ...begin,
-    headers: { 'x-api-key': admin, 'content-type': 'application/json' },
-  });
-  expect(second.status).toBe(409);
+  const headers = { 'x-api-key': admin, 'content-type': 'application/json' };
+  expect((await server.get(path, { ...begin, headers })).status).toBe(409);
   let { check } = await ask<InspectionsState>(path);
   await until(async () => {
     ({ check } = await ask<InspectionsState>(path));
@@ -249,11 +232,8 @@ test('the sizes of tables and indexes add up to at most the file and its WAL', (
 
 test('events are counted only by paths that nodes post to', async () => {
   const registry = new Registry();
-  const { answered } = eventMetrics(
-    registry,
-    () => 0,
-    () => 7_000,
-  );
+  const [inFlight, now] = [() => 0, () => 7_000];
+  const { answered } = eventMetrics(registry, inFlight, now);
   for (const outcome of ['applied', 'repeated', 'applied'] as const) answered('/new_block', outcome, 3);
   answered('/new_burn_block', 'rejected', 60);
   answered('/made/up', 'rejected', 1);
@@ -339,19 +319,15 @@ test('the time until the disk is full follows from its loss in a day, and is nul
     space.sample();
     return space.growth();
   };
-  expect(measure(0, 100_000_000_000)).toBeNull();
-  expect(measure(3_599, 99_000_000_000)).toBeNull();
-  expect(measure(3_600, null)).toBeNull();
-  expect(measure(7_200, 98_000_000_000)).toEqual({
-    seconds: 7_200,
-    bytesPerDay: 24_000_000_000,
-    fullInSeconds: 352_800,
-  });
-  expect(measure(14_400, 101_000_000_000)).toEqual({
-    seconds: 14_400,
-    bytesPerDay: -6_000_000_000,
-    fullInSeconds: null,
-  });
+  for (const [time, bytes, growth] of [
+    [0, 100_000_000_000, null],
+    [3_599, 99_000_000_000, null],
+    [3_600, null, null],
+    [7_200, 98_000_000_000, { seconds: 7_200, bytesPerDay: 24_000_000_000, fullInSeconds: 352_800 }],
+    [14_400, 101_000_000_000, { seconds: 14_400, bytesPerDay: -6_000_000_000, fullInSeconds: null }],
+  ] as const) {
+    expect([time, measure(time, bytes)]).toEqual([time, growth]);
+  }
   // A day later, older values no longer count.
   for (let time = 15_000; time <= 15_000 + 86_400; time += 300) measure(time, 50_000_000_000);
   expect(space.growth()).toEqual({ seconds: 86_400, bytesPerDay: 0, fullInSeconds: null });
@@ -376,11 +352,8 @@ test("alerts are evaluated each minute over the server's metrics", async () => {
     await until(() => clock.waiting(60_000) === 1);
     clock.pass(60_000);
   };
-  const watched = watchAlerts(
-    clock,
-    () => metrics(),
-    (cause) => failures.push(cause),
-  );
+  const [readMetrics, failed] = [() => metrics(), (cause: unknown) => failures.push(cause)];
+  const watched = watchAlerts(clock, readMetrics, failed);
   expect(alertsState(watched.last())).toEqual({ evaluated_at: null, alerts: [] });
   await minute();
   await until(() => watched.last()?.at === 100);

@@ -60,3 +60,12 @@ export async function rawWebSocket(path: string, to: { api: string }, headers: R
     end: () => socket.end(),
   };
 }
+
+/** Opens a WebSocket. Resolves when it is open, or closed because the server refused it. */
+export async function openWebSocket(url: string, headers: Readonly<Record<string, string>> = {}): Promise<WebSocket> {
+  const socket = new WebSocket(url, { headers } as never);
+  const { promise, resolve } = Promise.withResolvers<void>();
+  for (const event of ['open', 'close']) socket.addEventListener(event, () => resolve());
+  await promise;
+  return socket;
+}
