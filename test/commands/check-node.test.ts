@@ -6,14 +6,11 @@ import { SimulatedChain } from '../../src/devnet/chain.ts';
 import { type NodeRpc, NodeUnreachableError } from '../../src/node/rpc.ts';
 import type { CheckResult } from '../../src/store/check/checks.ts';
 import { ingestOf, received } from '../support/data/ingest.ts';
+import { mineTo } from '../support/events/straight-chain.ts';
 import { atOnce, type Lie, rpcOf, served } from '../support/servers/simulated-rpc.ts';
 
 const chain = new SimulatedChain({ seed: 3, accounts: 8 });
-const events = [chain.genesis()];
-while (chain.tip.height < 12) {
-  events.push(...chain.mine(chain.tip.height === 0 ? null : chain.tip.indexBlockHash, { newTenure: true }).events);
-}
-const directory = ingestOf(events.map(received));
+const directory = ingestOf(mineTo(chain, 12).map(received));
 afterAll(() => directory[Symbol.dispose]());
 const node = served(chain);
 

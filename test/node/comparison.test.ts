@@ -12,8 +12,9 @@ import type { Snapshots } from '../../src/store/read/snapshots.ts';
 import { received } from '../support/data/ingest.ts';
 import { memoryIndex } from '../support/data/memory-index.ts';
 import { forks, grown } from '../support/events/forked-chain.ts';
+import { mineTo } from '../support/events/straight-chain.ts';
 import { assertProperty, Seen } from '../support/property.ts';
-import { atOnce, honest, type Lie, rpcOf, served } from '../support/servers/simulated-rpc.ts';
+import { atOnce, edit, honest, type Lie, on, rpcOf, served } from '../support/servers/simulated-rpc.ts';
 
 interface Compared {
   height: number;
@@ -56,10 +57,7 @@ test('index and node agree in all data, and every kind of data is compared', asy
 
 test('each subject is listed once up to a height, at the last block that changed it', async () => {
   const staked = new SimulatedChain({ seed: 4, accounts: 12, staking: 100 });
-  const posted = [staked.genesis()];
-  while (staked.tip.height < 40) {
-    posted.push(...staked.mine(staked.tip.height === 0 ? null : staked.tip.indexBlockHash, { newTenure: true }).events);
-  }
+  const posted = mineTo(staked, 40);
   let touchedAgain = 0;
   for (const index of [snapshots, memoryIndex(posted.map(received))]) {
     const subjects = (height: number, upTo: number): Promise<string[]> =>
@@ -107,12 +105,11 @@ test('index and node agree after any forks', async () => {
 
 test('a lock that ended with a Bitcoin block of an extended tenure is not a difference', async () => {
   const long = new SimulatedChain({ seed: 4, accounts: 12, staking: 100 });
-  const posted = [long.genesis()];
+  const posted: NodeEvent[] = [];
   const ended = new Set<string>();
   while (ended.size < 2) {
-    const newTenure = long.tip.height % 6 === 0;
     posted.push(
-      ...long.mine(long.tip.height === 0 ? null : long.tip.indexBlockHash, { newTenure, newBurnBlock: true }).events,
+      ...mineTo(long, long.tip.height + 1, (height) => ({ newTenure: height % 6 === 0, newBurnBlock: true })),
     );
     const { world, burn, burnView } = long.tip;
     for (const { origin } of long.tip.transactions) {
@@ -128,130 +125,74 @@ test('a lock that ended with a Bitcoin block of an extended tenure is not a diff
 
 /** Response fields that tests falsify. */
 interface NodeAnswer {
+  source: string;
+  functions: object[];
+  result: string;
+  index_block_hash: string;
   balance: string;
   locked: string;
   nonce: number;
   stacker_set: { signers: [{ weight: number }] };
 }
 
-/** Changes a JSON response. */
-const edit = async (answer: Response, change: (body: NodeAnswer) => void): Promise<Response> => {
-  const body = (await answer.json()) as NodeAnswer;
-  change(body);
-  return Response.json(body, { status: answer.status });
-};
-
 /** Returns the height of the block that the request's `tip` names, or -1 if there is no such block. */
 const heightOf = (url: URL): number => chain.block(`0x${url.searchParams.get('tip')}`)?.height ?? -1;
 
-const on =
-  (path: RegExp, lie: Lie): Lie =>
-  (url, answer) =>
-    path.test(url.pathname) && answer.ok ? lie(url, answer) : answer;
+/** Changes the fields of successful JSON responses from a height on. */
+const replaced = (path: RegExp, fields: (body: NodeAnswer) => Partial<NodeAnswer>, from = 0): Lie =>
+  on(path, (url, answer) =>
+    from > 0 && heightOf(url) < from
+      ? answer
+      : edit(answer, (body: NodeAnswer) => void Object.assign(body, fields(body))),
+  );
+
+/** Flips a bit of a byte in binary responses. @param index from the end if negative */
+const flipped = (path: RegExp, index: number): Lie =>
+  on(path, async (_, answer) => {
+    const bytes = await answer.bytes();
+    const position = index < 0 ? bytes.length + index : index;
+    return new Response(bytes.with(position, bytes[position]! ^ 1));
+  });
 
 describe('a wrong answer is reported with its subject and first block', () => {
   const [{ address: somebody }] = chain.tip.transactions.map(({ origin }) => origin.account) as [{ address: string }];
   const account = new RegExp(`^/v2/accounts/${somebody}$`);
   const next = (hex: string) => `0x${(BigInt(hex) + 1n).toString(16)}`;
-  const lies: Record<string, { kind: FactKind; name: string; first?: number; lie: Lie }> = {
-    'a balance that is one too great': {
-      kind: 'accounts',
-      name: 'balance',
-      first: 40,
-      lie: on(account, (url, answer) =>
-        heightOf(url) < 40 ? answer : edit(answer, (body) => Object.assign(body, { balance: next(body.balance) })),
-      ),
-    },
-    'a balance without a past value from the node': {
-      kind: 'accounts',
-      name: 'balance',
-      first: 40,
-      lie: on(account, (url, answer) => {
-        if (heightOf(url) < 35) return new Response('overloaded', { status: 500 });
-        return heightOf(url) < 40
-          ? answer
-          : edit(answer, (body) => Object.assign(body, { balance: next(body.balance) }));
-      }),
-    },
-    'a nonce of the block before': {
-      kind: 'accounts',
-      name: 'nonce',
-      lie: on(account, (url, answer) =>
-        heightOf(url) < 60 ? answer : edit(answer, (body) => Object.assign(body, { nonce: body.nonce - 1 })),
-      ),
-    },
-    'STX that are locked for nobody': {
-      kind: 'accounts',
-      name: 'locked',
-      first: 1,
-      lie: on(account, (_, answer) => edit(answer, (body) => Object.assign(body, { locked: next(body.locked) }))),
-    },
-    'another source': {
-      kind: 'contracts',
-      name: 'source',
-      lie: on(/contracts\/source/, (_, answer) => edit(answer, (body) => Object.assign(body, { source: '(ok)' }))),
-    },
-    'an interface without its functions': {
-      kind: 'contracts',
-      name: 'interface',
-      lie: on(/contracts\/interface/, (_, answer) => edit(answer, (body) => Object.assign(body, { functions: [] }))),
-    },
-    'a signer that weighs more': {
-      kind: 'reward sets',
-      name: 'signers',
-      lie: on(/stacker_set/, (_, answer) => edit(answer, (body) => body.stacker_set.signers[0].weight++)),
-    },
-    'a signature with another byte': {
-      kind: 'blocks',
-      name: 'signer signatures',
-      lie: on(/v3\/blocks/, async (_, answer) => {
-        const bytes = await answer.bytes();
-        bytes[210] = (bytes[210] ?? 0) ^ 1;
-        return new Response(bytes);
-      }),
-    },
-    'a transaction with another byte': {
-      kind: 'blocks',
-      name: 'body',
-      lie: on(/v3\/blocks/, async (_, answer) => {
-        const bytes = await answer.bytes();
-        const last = bytes.length - 1;
-        bytes[last] = (bytes[last] ?? 0) ^ 1;
-        return new Response(bytes);
-      }),
-    },
-    'another time of a sortition': {
-      kind: 'sortitions',
-      name: 'time',
-      lie: on(/sortitions/, async (_, answer) => {
-        const [sortition] = (await answer.json()) as [Record<string, number>];
-        return Response.json([{ ...sortition, burn_header_timestamp: 1 }]);
-      }),
-    },
-    'another result': {
-      kind: 'transactions',
-      name: 'result',
-      lie: on(/v3\/transaction/, (_, answer) => edit(answer, (body) => Object.assign(body, { result: '(err u1)' }))),
-    },
-    'a token balance of the past': {
-      kind: 'SIP-010 balances',
-      name: 'balance',
-      lie: on(/get-balance/, (_, answer) =>
-        edit(answer, (body) => Object.assign(body, { result: `0x07${'01'}${'00'.repeat(15)}ff` })),
-      ),
-    },
-    'an owner that sold it': {
-      kind: 'SIP-009 owners',
-      name: 'owner',
-      lie: on(/get-owner/, (_, answer) => edit(answer, (body) => Object.assign(body, { result: '0x0709' }))),
-    },
-    'a contract that is not there': {
-      kind: 'contracts',
-      name: 'it',
-      lie: on(/contracts\/source/, () => new Response('No contract source data found', { status: 404 })),
-    },
+  const greater = ({ balance }: NodeAnswer) => ({ balance: next(balance) });
+  const sortition: Lie = async (_, answer) => {
+    const [first] = (await answer.json()) as [Record<string, number>];
+    return Response.json([{ ...first, burn_header_timestamp: 1 }]);
   };
-  test.each(Object.entries(lies))('%s', async (_, { kind, name, first, lie }) => {
+  const signers: Lie = (_, answer) => edit(answer, (body: NodeAnswer) => void body.stacker_set.signers[0].weight++);
+  const overloaded = on(account, (url, answer) =>
+    heightOf(url) < 35 ? new Response('overloaded', { status: 500 }) : replaced(account, greater, 40)(url, answer),
+  );
+  const oldBalance = { result: `0x07${'01'}${'00'.repeat(15)}ff` };
+  const notFound = () => new Response('No contract source data found', { status: 404 });
+  /** The height is that of the first wrong block. */
+  const lies: [title: string, kind: FactKind, name: string, lie: Lie, first?: number][] = [
+    ['a balance that is one too great', 'accounts', 'balance', replaced(account, greater, 40), 40],
+    ['a balance without a past value from the node', 'accounts', 'balance', overloaded, 40],
+    ['a nonce of the block before', 'accounts', 'nonce', replaced(account, ({ nonce }) => ({ nonce: nonce - 1 }), 60)],
+    [
+      'STX that are locked for nobody',
+      'accounts',
+      'locked',
+      replaced(account, ({ locked }) => ({ locked: next(locked) })),
+      1,
+    ],
+    ['another source', 'contracts', 'source', replaced(/contracts\/source/, () => ({ source: '(ok)' }))],
+    ['an interface without its functions', 'contracts', 'interface', replaced(/interface/, () => ({ functions: [] }))],
+    ['a signer that weighs more', 'reward sets', 'signers', on(/stacker_set/, signers)],
+    ['a signature with another byte', 'blocks', 'signer signatures', flipped(/v3\/blocks/, 210)],
+    ['a transaction with another byte', 'blocks', 'body', flipped(/v3\/blocks/, -1)],
+    ['another time of a sortition', 'sortitions', 'time', on(/sortitions/, sortition)],
+    ['another result', 'transactions', 'result', replaced(/v3\/transaction/, () => ({ result: '(err u1)' }))],
+    ['a token balance of the past', 'SIP-010 balances', 'balance', replaced(/get-balance/, () => oldBalance)],
+    ['an owner that sold it', 'SIP-009 owners', 'owner', replaced(/get-owner/, () => ({ result: '0x0709' }))],
+    ['a contract that is not there', 'contracts', 'it', on(/contracts\/source/, notFound)],
+  ];
+  test.each(lies)('%s', async (_, kind, name, lie, ...[first]) => {
     const list = differences(await runComparison(snapshots, rpcOf(node, lie)));
     const lied = list.filter((item) => item.kind === kind && item.values.some((value) => value.name === name));
     expect(lied.length).toBeGreaterThan(0);
@@ -294,9 +235,7 @@ describe('missing answers are not differences', () => {
     expect(unansweredOf(await runComparison(snapshots, rpcOf(node, withoutIndex), 2), 'transactions')).toEqual([
       ['no entry in its transaction index', 2],
     ]);
-    const first = on(/v3\/transaction/, (_, answer) =>
-      edit(answer, (body) => Object.assign(body, { index_block_hash: '00'.repeat(32), result: 'none' })),
-    );
+    const first = replaced(/v3\/transaction/, () => ({ index_block_hash: '00'.repeat(32), result: 'none' }));
     expect(unansweredOf(await runComparison(snapshots, rpcOf(node, first), 2), 'transactions')).toEqual([
       ['an entry of another block', 2],
     ]);
@@ -328,8 +267,7 @@ test('an unreachable node stops the comparison', async () => {
 
 test('a node of another chain is rejected by its chain ID, or if it lacks all the blocks', async () => {
   const otherChain = new SimulatedChain({ seed: 6, accounts: 5 });
-  while (otherChain.tip.height < 60)
-    otherChain.mine(otherChain.tip.height === 0 ? null : otherChain.tip.indexBlockHash, { newTenure: true });
+  mineTo(otherChain, 60);
   await expect(runComparison(snapshots, rpcOf(served(otherChain)))).rejects.toThrow(OperatorError);
   await expect(runComparison(snapshots, rpcOf(node, honest, { chainId: 1 }))).rejects.toThrow('chain ID is 0x00000001');
 });
@@ -364,10 +302,7 @@ test('an index above its node is compared at the highest block that the node has
 
 test('a fork between two requests stops the comparison instead of reporting a difference', async () => {
   const growing = new SimulatedChain({ seed: 8, accounts: 8 });
-  const posted = [growing.genesis()];
-  for (let height = 0; height < 8; height++) {
-    posted.push(...growing.mine(height === 0 ? null : growing.tip.indexBlockHash, { newTenure: true }).events);
-  }
+  const posted = mineTo(growing, 8);
   const before = memoryIndex(posted.map(received));
   let parent = growing.block(growing.tip.parent!)!.parent!;
   for (let height = 0; height < 4; height++) {

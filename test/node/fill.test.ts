@@ -5,7 +5,6 @@ import { Type } from '@sinclair/typebox';
 import fc from 'fast-check';
 import { exactJson } from '../../src/base/json.ts';
 import { networkOf } from '../../src/chain/network.ts';
-import { parseJson } from '../../src/chain/payload-reader.ts';
 import { fromHex } from '../../src/codec/hex.ts';
 import type { BurnBlock } from '../../src/devnet/burn-chain.ts';
 import { SimulatedChain } from '../../src/devnet/chain.ts';
@@ -18,14 +17,14 @@ import { FILLED_FROM, IncompleteBlockError } from '../../src/node/replay.ts';
 import { NodeUnreachableError } from '../../src/node/rpc.ts';
 import { indexPath } from '../../src/store/files/database.ts';
 import { UnknownParentError } from '../../src/store/ingest/known-blocks.ts';
-import { openSnapshots } from '../../src/store/read/snapshots.ts';
 import { testApp } from '../api/test-app.ts';
 import { ingestOf, type OpenIngest, openNew, received } from '../support/data/ingest.ts';
 import { snapshotsOf } from '../support/data/snapshots-by.ts';
 import { tables } from '../support/data/tables.ts';
 import { forks, grown } from '../support/events/forked-chain.ts';
+import { mineTo } from '../support/events/straight-chain.ts';
 import { assertProperty, Seen } from '../support/property.ts';
-import { atOnce, honest, type Lie, rpcOf, served } from '../support/servers/simulated-rpc.ts';
+import { atOnce, edit, honest, type Lie, on, rpcOf, served } from '../support/servers/simulated-rpc.ts';
 
 const NOW = 1_700_000_000_000;
 
@@ -52,15 +51,11 @@ async function fill(
   from = 0,
 ): Promise<FillResult> {
   const node = new ThrottledNode(rpcOf(served(chain), lie), atOnce);
-  const snapshots = openSnapshots(open.directory);
+  using snapshots = snapshotsOf(open.directory);
   const { history, receive } = open.ingest;
   const target = { indexBlockHash: fromHex(id), height: chain.block(id)!.height };
-  try {
-    const index = { snapshots, history, receive, network: networkOf(chain.network.chainId) };
-    return await fillTo(target, index, { node, authorization: RPC_TOKEN, clock: { now: () => NOW }, from });
-  } finally {
-    snapshots.close();
-  }
+  const index = { snapshots, history, receive, network: networkOf(chain.network.chainId) };
+  return await fillTo(target, index, { node, authorization: RPC_TOKEN, clock: { now: () => NOW }, from });
 }
 
 /** Receives events, and fills the gap below a block whose parent is unknown. @returns the number of filled blocks */
@@ -194,12 +189,11 @@ test('a filled index equals one without a gap, with forks before, in and after t
 /** A chain without forks, with an epoch that deploys a contract, unlocks, reward sets and tenures that are extended. */
 function grownStraight(blocks: number): { chain: SimulatedChain; events: NodeEvent[] } {
   const chain = new SimulatedChain({ seed: 9, accounts: 12, staking: 60, pox5Height: 222, ...OPTIONS });
-  const events = [chain.genesis()];
-  while (chain.tip.height < blocks) {
-    const { height, indexBlockHash } = chain.tip;
-    const options = { newTenure: height % 2 === 0, newBurnBlock: height % 2 === 0 || height % 7 === 0 };
-    events.push(...chain.mine(height === 0 ? null : indexBlockHash, { ...options, transactions: 3 }).events);
-  }
+  const events = mineTo(chain, blocks, (height) => ({
+    newTenure: height % 2 === 0,
+    newBurnBlock: height % 2 === 0 || height % 7 === 0,
+    transactions: 3,
+  }));
   return { chain, events: events.filter(ofTheChain) };
 }
 const straight = grownStraight(60);
@@ -221,12 +215,8 @@ test('an epoch, unlocks, reward sets and rewards are filled, and of Bitcoin bloc
     return db.query<{ n: number }, []>(`SELECT count(*) AS n FROM ${query}`).get()?.n ?? 0;
   };
   // The gap contains all of it.
-  expect(
-    count(
-      whole.path,
-      "transactions t JOIN principals p ON p.id = t.contract_id WHERE type IN (1, 6) AND p.address LIKE '%.pox-5'",
-    ),
-  ).toBe(1);
+  const deployments = 'transactions t JOIN principals p ON p.id = t.contract_id WHERE type IN (1, 6) AND p.address';
+  expect(count(whole.path, `${deployments} LIKE '%.pox-5'`)).toBe(1);
   expect(count(whole.path, 'reward_cycles')).toBeGreaterThan(1);
   expect(count(whole.path, 'miner_rewards')).toBeGreaterThan(20);
   const hashes = (directory: string) => {
@@ -258,59 +248,37 @@ async function withLie(lie: Lie, from = 20, to = 30): Promise<FillResult> {
   return await fill(open, straight.chain, target, lie);
 }
 
-const on =
-  (path: RegExp, lie: Lie): Lie =>
-  (url, answer) =>
-    path.test(url.pathname) && answer.ok ? lie(url, answer) : answer;
-
-const edit = async (answer: Response, change: (body: never) => void): Promise<Response> => {
-  const body = parseJson(await answer.text());
-  change(body as never);
-  return new Response(exactJson(body), { status: answer.status });
-};
-
 /** Returns the height of the block in a URL. */
 const heightOf = ({ pathname, searchParams }: URL): number =>
   straight.chain.block(`0x${searchParams.get('tip') ?? pathname.split('/').at(-1)}`)?.height ?? -1;
 
 describe('a block that the node returns incompletely is named, and the blocks below it are filled', () => {
   const replay = /^\/v3\/blocks\/replay/;
-  const at =
-    (height: number, lie: Lie): Lie =>
-    (url, answer) =>
-      heightOf(url) === height ? lie(url, answer) : answer;
+  const at = (height: number, path: RegExp, lie: Lie): Lie =>
+    on(path, (url, answer) => (heightOf(url) === height ? lie(url, answer) : answer));
+  const editAt = <Body>(height: number, path: RegExp, change: (body: Body) => void): Lie =>
+    at(height, path, (_, answer) => edit(answer, change));
   const gone: Lie = () => new Response('gone', { status: 404 });
-  type Replayed = { transactions: { hex: string; result_hex: string; events: object[] }[] };
+  interface Replayed {
+    transactions: { hex: string; result_hex: string; events: object[] }[];
+  }
   const lies: Record<string, { lie: Lie; lacking: RegExp; height?: number; from?: number }> = {
-    'no replay': { lie: on(replay, at(24, gone)), lacking: /doesn't execute it again \(status 404\)/, height: 24 },
+    'no replay': { lie: at(24, replay, gone), lacking: /doesn't execute it again \(status 404\)/, height: 24 },
     'a replay of another block': {
-      lie: on(
-        replay,
-        at(24, (_, answer) => edit(answer, (body: Replayed) => void body.transactions.pop())),
-      ),
+      lie: editAt(24, replay, ({ transactions }: Replayed) => void transactions.pop()),
       lacking: /its replay has different transactions/,
       height: 24,
     },
     'a replay without its events': {
-      lie: on(
-        replay,
-        at(25, (_, answer) =>
-          edit(answer, (body: Replayed) => {
-            for (const transaction of body.transactions) transaction.events = [];
-          }),
-        ),
-      ),
+      lie: editAt(25, replay, ({ transactions }: Replayed) => {
+        for (const transaction of transactions) transaction.events = [];
+      }),
       lacking: /changed by .* micro-STX and .* nonces, its transactions by|leave -?\d+ micro-STX/,
     },
     'a replay with hex that is none': {
-      lie: on(
-        replay,
-        at(24, (_, answer) =>
-          edit(answer, (body: Replayed) => {
-            for (const transaction of body.transactions) transaction.result_hex = '0xzz';
-          }),
-        ),
-      ),
+      lie: editAt(24, replay, ({ transactions }: Replayed) => {
+        for (const transaction of transactions) transaction.result_hex = '0xzz';
+      }),
       lacking: /can't be read/,
       height: 24,
     },
@@ -321,37 +289,24 @@ describe('a block that the node returns incompletely is named, and the blocks be
       from: 5,
     },
     'a balance that is one too great': {
-      lie: on(
-        /v2\/accounts/,
-        at(24, (_, answer) =>
-          edit(answer, (body: { balance: string }) => {
-            body.balance = `0x${(BigInt(body.balance) + 1n).toString(16)}`;
-          }),
-        ),
-      ),
+      lie: editAt(24, /v2\/accounts/, (body: { balance: string }) => {
+        body.balance = `0x${(BigInt(body.balance) + 1n).toString(16)}`;
+      }),
       lacking: /micro-STX/,
     },
     'a supply that is one too great': {
-      lie: on(
-        /v2\/pox/,
-        at(24, (_, answer) =>
-          edit(answer, (body: { total_liquid_supply_ustx: bigint }) => {
-            body.total_liquid_supply_ustx = BigInt(body.total_liquid_supply_ustx) + 1n;
-          }),
-        ),
-      ),
+      lie: editAt(24, /v2\/pox/, (body: { total_liquid_supply_ustx: bigint }) => {
+        body.total_liquid_supply_ustx = BigInt(body.total_liquid_supply_ustx) + 1n;
+      }),
       lacking: /leave 1 micro-STX of the supply's change unexplained/,
       height: 24,
     },
     'the bytes of another block': {
-      lie: on(
-        /^\/v3\/blocks\/[0-9a-f]{64}$/,
-        at(24, async (_, answer) => {
-          const bytes = await answer.bytes();
-          bytes[100] = (bytes[100] ?? 0) ^ 1;
-          return new Response(bytes);
-        }),
-      ),
+      lie: at(24, /^\/v3\/blocks\/[0-9a-f]{64}$/, async (_, answer) => {
+        const bytes = await answer.bytes();
+        bytes[100] = (bytes[100] ?? 0) ^ 1;
+        return new Response(bytes);
+      }),
       lacking: /the bytes of another block/,
     },
   };
@@ -365,11 +320,7 @@ describe('a block that the node returns incompletely is named, and the blocks be
 
 test('a block is rejected if an operation on Bitcoin touched one of its accounts', async () => {
   const chain = new SimulatedChain({ seed: 3, accounts: 3, mempool: false });
-  const events = [chain.genesis()];
-  while (chain.tip.height < 60) {
-    const { height, indexBlockHash } = chain.tip;
-    events.push(...chain.mine(height === 0 ? null : indexBlockHash, { newTenure: true, transactions: 12 }).events);
-  }
+  const events = mineTo(chain, 60, () => ({ newTenure: true, transactions: 12 }));
   using open = openNew();
   for (const event of events.slice(0, 2)) open.ingest.receive(received(event));
   const error = await fill(open, chain, chain.tip.indexBlockHash).catch((thrown: unknown) => thrown);
@@ -408,10 +359,8 @@ test('an index that begins at a block is filled from there, with the rewards of 
     const rest = withoutGap(broken, new Map([[below, ZEROS]])).slice(placeOf(height - 1) + 1);
     using whole = ingestOf(rest.map(received));
     using open = openNew();
-    expect(await fill(open, chain, chain.tip.indexBlockHash, undefined, height)).toMatchObject({
-      blocks: 61 - height,
-      height: 60,
-    });
+    const result = await fill(open, chain, chain.tip.indexBlockHash, honest, height);
+    expect(result).toMatchObject({ blocks: 61 - height, height: 60 });
     open.ingest.close();
     expect(tables(open.directory)).toEqual(tables(whole.path));
   }
@@ -441,11 +390,7 @@ test('the first request for an older tenure finds it, even if it began far below
 test('a lock of pox-4 that ends with the epoch of pox-5 equals its event', async () => {
   const pox5Height = 300;
   const chain = new SimulatedChain({ seed: 5, accounts: 40, pox5Height, ...OPTIONS });
-  const events = [chain.genesis()];
-  while (chain.tip.height < 90) {
-    const { height, indexBlockHash } = chain.tip;
-    events.push(...chain.mine(height === 0 ? null : indexBlockHash, { newTenure: height % 4 === 0 }).events);
-  }
+  const events = mineTo(chain, 90, (height) => ({ newTenure: height % 4 === 0 }));
   const blocks = events.filter(isBlock);
   const rest = blocks.filter((event) => bodyOf(event).block_height > 80);
   const ends = rest.flatMap(({ body }) => [...body.matchAll(/"unlock_height":"(\d+)"/g)].map(([, end]) => Number(end)));
@@ -457,11 +402,10 @@ test('a lock of pox-4 that ends with the epoch of pox-5 equals its event', async
 
 test("a node's JSON that is nested too deep is no answer", async () => {
   const nest = (levels: number) => [...Array(levels).fill('{"a":'), 1, ...Array(levels).fill('}')].join('');
-  const answer = (text: string) =>
-    new ThrottledNode(
-      rpcOf(served(straight.chain), () => new Response(text)),
-      atOnce,
-    ).json('/v2/info', Type.Object({}));
+  const answer = (text: string) => {
+    const rpc = rpcOf(served(straight.chain), () => new Response(text));
+    return new ThrottledNode(rpc, atOnce).json('/v2/info', Type.Object({}));
+  };
   expect(await answer(nest(512))).not.toBeInstanceOf(NoAnswer);
   expect(await answer(nest(513))).toBeInstanceOf(NoAnswer);
 });

@@ -11,17 +11,14 @@ import { DeepForkError } from '../../src/store/ingest/history-start.ts';
 import { NoSnapshotError } from '../../src/store/model/read-errors.ts';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';
 import { openNew, received } from '../support/data/ingest.ts';
+import { mineTo } from '../support/events/straight-chain.ts';
 import { atOnce, honest, type Lie, rpcOf, served } from '../support/servers/simulated-rpc.ts';
 import { manualClock } from '../support/time/manual-clock.ts';
 import { until } from '../support/time/until.ts';
 
 const chain = new SimulatedChain({ seed: 12, accounts: 6, operations: false, mempool: false });
-const blocks: NodeEvent[] = [chain.genesis()];
-while (chain.tip.height < 30) {
-  const { height, indexBlockHash } = chain.tip;
-  const mined = chain.mine(height === 0 ? null : indexBlockHash, { newTenure: true, transactions: 2 });
-  blocks.push(...mined.events.filter(({ path }) => path === '/new_block'));
-}
+const mined = mineTo(chain, 30, () => ({ newTenure: true, transactions: 2 }));
+const blocks = mined.filter(({ path }) => path === '/new_block');
 
 /** Starts a server with the first blocks, whose intake fills gaps, and records its log events. */
 async function server({

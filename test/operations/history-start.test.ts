@@ -16,6 +16,7 @@ import { PartialHistoryError } from '../../src/store/ingest/history-start.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
 import { ingestOf, received } from '../support/data/ingest.ts';
 import { snapshotsOf } from '../support/data/snapshots-by.ts';
+import { mineTo } from '../support/events/straight-chain.ts';
 import { checkAndRecount } from '../support/recounts/recounts.ts';
 import { metricOf } from '../support/servers/metrics.ts';
 import { NO_NODE } from '../support/servers/serving.ts';
@@ -23,13 +24,9 @@ import { served } from '../support/servers/simulated-rpc.ts';
 import { until } from '../support/time/until.ts';
 
 const chain = new SimulatedChain({ seed: 5, accounts: 10, transactionsPerBlock: 6, operations: false, mempool: false });
-const allEvents: NodeEvent[] = [chain.genesis()];
+const allEvents: NodeEvent[] = [];
 function mine(blocks: number): NodeEvent[] {
-  const events: NodeEvent[] = [];
-  for (let number = 0; number < blocks; number++) {
-    const parent = chain.tip.height === 0 ? null : chain.tip.indexBlockHash;
-    events.push(...chain.mine(parent, { newTenure: chain.tip.height % 3 === 0 }).events);
-  }
+  const events = mineTo(chain, chain.tip.height + blocks, (height) => ({ newTenure: height % 3 === 0 }));
   allEvents.push(...events);
   return events;
 }
@@ -189,11 +186,8 @@ test('without a token, a history starts at the first posted block, and accounts 
 /** A node with its own chain, which refuses some requests. */
 function smallNode(blocks: number, refuses: (path: string) => Response | undefined = () => undefined) {
   const small = new SimulatedChain({ seed: 12, accounts: 6, operations: false, mempool: false });
-  const grow = () => {
-    const { height, indexBlockHash } = small.tip;
-    return small.mine(height === 0 ? null : indexBlockHash, { newTenure: true, transactions: 2 }).events;
-  };
-  for (let number = 0; number < blocks; number++) grow();
+  const grow = (count = 1) => mineTo(small, small.tip.height + count, () => ({ newTenure: true, transactions: 2 }));
+  grow(blocks);
   const fetch = (request: Request) => refuses(new URL(request.url).pathname) ?? answerRpc(served(small), request);
   const its = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch });
   return { grow, url: its.url.origin, [Symbol.dispose]: () => void its.stop(true) };

@@ -1,4 +1,7 @@
 /** A simulated node's RPC interface without a socket. Tests can change its answers. */
+
+import { exactJson } from '../../../src/base/json.ts';
+import { parseJson } from '../../../src/chain/payload-reader.ts';
 import { fromHex } from '../../../src/codec/hex.ts';
 import type { SimulatedChain } from '../../../src/devnet/chain.ts';
 import { answerRpc, type ServedNode } from '../../../src/devnet/rpc.ts';
@@ -9,6 +12,19 @@ import { impatientClock } from '../time/impatient-clock.ts';
 export type Lie = (url: URL, answer: Response) => Response | Promise<Response>;
 
 export const honest: Lie = (_, answer) => answer;
+
+/** Changes only successful answers from paths that match. */
+export const on =
+  (path: RegExp, lie: Lie): Lie =>
+  (url, answer) =>
+    path.test(url.pathname) && answer.ok ? lie(url, answer) : answer;
+
+/** Changes the JSON of an answer. */
+export async function edit<Body>(answer: Response, change: (body: Body) => void): Promise<Response> {
+  const body = parseJson(await answer.text());
+  change(body as Body);
+  return new Response(exactJson(body), { status: answer.status });
+}
 
 /** A node without a socket. */
 export function rpcOf(
