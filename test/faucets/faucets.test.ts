@@ -1,3 +1,4 @@
+import { Database } from 'bun:sqlite';
 /** The faucets, with small stand-ins for a Stacks and a Bitcoin node. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test';
 import { p2pkh, p2wpkh, Transaction } from '@scure/btc-signer';
@@ -21,6 +22,9 @@ const KEYS = ['11'.repeat(32), `${'22'.repeat(32)}01`];
 const ACCOUNTS = KEYS.map((key) => getAddressFromPrivateKey(key, 'testnet'));
 const BTC_KEY = '33'.repeat(32);
 const RECIPIENT = 'ST2CY5V39NHDPWSXMW9QDT3HC3GD6Q6XX4CFRK9AG';
+/** The usual requests. */
+const STX = `stx?address=${RECIPIENT}`;
+const SBTC = `sbtc?address=${RECIPIENT}`;
 const CHAIN = 0x8000_0000;
 const REGTEST = { bech32: 'bcrt', pubKeyHash: 0x6f, scriptHash: 0xc4, wif: 0xef };
 const btcKey = new Uint8Array(fromHex(BTC_KEY));
@@ -108,7 +112,7 @@ const broadcasts = () => node.requests.filter(({ path }) => path === '/v2/transa
 
 describe('STX', () => {
   test('sends 500 STX from one of the accounts, on the node’s chain', async () => {
-    const { status, body } = await post(`stx?address=${RECIPIENT}`);
+    const { status, body } = await post(STX);
     expect(status).toBe(200);
     const { chainId, payload, origin } = sent(body);
     expect(body.success as unknown).toBe(true);
@@ -122,9 +126,9 @@ describe('STX', () => {
   });
 
   test('pays the middle fee estimate, or the default fee without an estimate', async () => {
-    expect(feeOf(await post(`stx?address=${RECIPIENT}`))).toBe(222n);
+    expect(feeOf(await post(STX))).toBe(222n);
     node.answer('/v2/fees/transaction', () => new Response('no estimate', { status: 400 }));
-    expect(feeOf(await post(`stx?address=${RECIPIENT}`))).toBe(200n);
+    expect(feeOf(await post(STX))).toBe(200n);
   });
 
   test('sends the stacking minimum plus a fifth, only once', async () => {
@@ -143,7 +147,7 @@ describe('STX', () => {
         ? Response.json({ error: 'transaction rejected', reason: 'ConflictingNonceInMempool' }, { status: 400 })
         : Response.json('cd'.repeat(32)),
     );
-    expect((await post(`stx?address=${RECIPIENT}`)).status).toBe(200);
+    expect((await post(STX)).status).toBe(200);
     expect(tries).toBe(2);
   });
 
@@ -152,30 +156,24 @@ describe('STX', () => {
       node.answer('/v2/transactions', () => Response.json({ error: 'transaction rejected', reason }, { status: 400 }));
     reject('NotEnoughFunds');
     const before = broadcasts().length;
-    expect(await post(`stx?address=${RECIPIENT}`)).toEqual({
-      status: 503,
-      body: refused('The faucet is temporarily out of funds, please try again later'),
-    });
+    expect(await post(STX)).toEqual(rejected(503, 'The faucet is temporarily out of funds, please try again later'));
     expect(broadcasts().length - before).toBe(2);
     reject('BadTransactionVersion');
-    expect(await post(`stx?address=${RECIPIENT}`)).toEqual({
-      status: 500,
-      body: refused('Faucet request failed, please try again later'),
-    });
+    expect(await post(STX)).toEqual(rejected(500, 'Faucet request failed, please try again later'));
     await using alone = await serving({}, undefined, variables());
-    expect(await post(`stx?address=${RECIPIENT}`, {}, alone)).toEqual({
-      status: 503,
-      body: refused('Faucet is temporarily unavailable, please try again later'),
-    });
+    expect(await post(STX, {}, alone)).toEqual(
+      rejected(503, 'Faucet is temporarily unavailable, please try again later'),
+    );
   });
 });
 
 const refused = (error: string) => ({ error, success: false }) as never;
+const rejected = (status: number, error: string) => ({ status, body: refused(error) });
 const feeOf = ({ body }: { body: Record<string, string> }): bigint => sent(body).origin.fee;
 
 describe('sBTC', () => {
   test('sends the token with a post-condition for the exact amount', async () => {
-    const { status, body } = await post(`sbtc?address=${RECIPIENT}`);
+    const { status, body } = await post(SBTC);
     expect(status).toBe(200);
     const transaction = sent(body);
     expect(transaction.payload).toMatchObject({
@@ -195,9 +193,8 @@ describe('sBTC', () => {
 describe('BTC', () => {
   /** Returns the outputs of the last sent transaction, by address. */
   const paid = () => {
-    const transaction = Transaction.fromRaw(new Uint8Array(fromHex(sentBitcoin.at(-1) ?? '')), {
-      allowUnknownOutputs: true,
-    });
+    const raw = new Uint8Array(fromHex(sentBitcoin.at(-1) ?? ''));
+    const transaction = Transaction.fromRaw(raw, { allowUnknownOutputs: true });
     const outputs = Array.from({ length: transaction.outputsLength }, (_, i) => ({
       to: transaction.getOutputAddress(i, REGTEST),
       sats: transaction.getOutput(i).amount ?? 0n,
@@ -205,25 +202,22 @@ describe('BTC', () => {
     return { inputs: transaction.inputsLength, outputs: outputs };
   };
 
-  const sizes: [query: string, sats: bigint][] = [
-    ['', 10_000n],
-    ['&large=true', 1_000_000n],
-    ['&xlarge=true', 50_000_000n],
-  ];
-  for (const [query, sats] of sizes) {
-    test(`sends ${sats} sats for ${query || 'a request without a size'}`, async () => {
-      const { status, body } = await post(`btc?address=${BTC_RECIPIENT}${query}`);
-      expect(status).toBe(200);
-      expect(body).toMatchObject({ raw_tx: sentBitcoin.at(-1)!, txid: expect.stringMatching(/^[0-9a-f]{64}$/) });
-      const [first, change] = paid().outputs;
-      expect(first).toEqual({ to: BTC_RECIPIENT, sats });
-      expect(change?.to).toBe(FAUCET_BTC.address);
-      const fee = 100_000_000n - sats - (change?.sats ?? 0n);
-      const rate = Number(fee) / (sentBitcoin.at(-1)!.length / 2);
-      expect(rate).toBeGreaterThan(49);
-      expect(rate).toBeLessThan(60);
-    });
-  }
+  test.each([
+    [10_000n, ''],
+    [1_000_000n, '&large=true'],
+    [50_000_000n, '&xlarge=true'],
+  ])('sends %d sats for a request with the size "%s"', async (sats, query) => {
+    const { status, body } = await post(`btc?address=${BTC_RECIPIENT}${query}`);
+    expect(status).toBe(200);
+    expect(body).toMatchObject({ raw_tx: sentBitcoin.at(-1)!, txid: expect.stringMatching(/^[0-9a-f]{64}$/) });
+    const [first, change] = paid().outputs;
+    expect(first).toEqual({ to: BTC_RECIPIENT, sats });
+    expect(change?.to).toBe(FAUCET_BTC.address);
+    const fee = 100_000_000n - sats - (change?.sats ?? 0n);
+    const rate = Number(fee) / (sentBitcoin.at(-1)!.length / 2);
+    expect(rate).toBeGreaterThan(49);
+    expect(rate).toBeLessThan(60);
+  });
 
   test('spends only outputs that can be spent, and as many as necessary', async () => {
     outputs = [
@@ -254,15 +248,14 @@ describe('BTC', () => {
   });
 
   test("returns 503 if the Bitcoin node can't be reached", async () => {
-    await using alone = await serving({ nodeRpc: node.url }, undefined, {
-      ...variables(),
-      STACKSIDE_BTC_RPC: 'http://user:secret@127.0.0.1:1',
-    });
+    const unreachable = { ...variables(), STACKSIDE_BTC_RPC: 'http://user:secret@127.0.0.1:1' };
+    await using alone = await serving({ nodeRpc: node.url }, undefined, unreachable);
     expect(await post(`btc?address=${BTC_RECIPIENT}`, {}, alone)).toMatchObject({ status: 503 });
   });
 });
 
 describe('bad faucet requests', () => {
+  const bothSizes = 'cannot simultaneously request a large and xlarge amount';
   const cases: [path: string, init: RequestInit, error: string][] = [
     ['stx', {}, 'address required'],
     ['sbtc', {}, 'address required'],
@@ -270,59 +263,54 @@ describe('bad faucet requests', () => {
     ['stx?address=nonsense', {}, 'invalid STX address "nonsense"'],
     ['sbtc?address=SP000000000000000000002Q6VF78', {}, 'invalid STX address "SP000000000000000000002Q6VF78"'],
     ['btc?address=bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4', {}, 'Invalid BTC regtest address'],
-    [
-      `btc?address=${BTC_RECIPIENT}&large=true&xlarge=true`,
-      {},
-      'cannot simultaneously request a large and xlarge amount',
-    ],
+    [`btc?address=${BTC_RECIPIENT}&large=true&xlarge=true`, {}, bothSizes],
     [`stx?address=${RECIPIENT}&stacking=yes`, {}, 'querystring/stacking must be boolean'],
     ['stx', { body: 'x'.repeat(10_001) }, 'Request body is too large'],
     ['stx', { body: '{', headers: { 'content-type': 'application/json' } }, 'Body is not valid JSON'],
   ];
   test.each(cases)('POST %s %o', async (path, init, error) => {
-    expect(await post(path, init)).toEqual({ status: 400, body: refused(error) });
+    expect(await post(path, init)).toEqual(rejected(400, error));
   });
 
   test('an address only in the body of an STX request returns 400 with an example of the right request', async () => {
     const { status, body } = await post('stx', { body: new URLSearchParams({ address: RECIPIENT }) });
     expect(status).toBe(400);
     expect(body.error).toStartWith('POST body is no longer supported');
-    expect(body.help).toBe(
-      `Example curl request: curl -X POST '${server.api}/extended/v1/faucets/stx?address=<address>'`,
-    );
+    const url = `${server.api}/extended/v1/faucets/stx?address=<address>`;
+    expect(body.help).toBe(`Example curl request: curl -X POST '${url}'`);
   });
 
   test('a sixth request for an address in five minutes returns 429, for each currency and also after a restart', async () => {
-    for (let n = 0; n < 5; n++) expect((await post(`stx?address=${RECIPIENT}`)).status).toBe(200);
-    const tooMany = { status: 429, body: refused('Too many requests') };
-    expect(await post(`stx?address=${RECIPIENT}`)).toEqual(tooMany);
+    for (let n = 0; n < 5; n++) expect((await post(STX)).status).toBe(200);
+    const tooMany = rejected(429, 'Too many requests');
+    expect(await post(STX)).toEqual(tooMany);
     expect((await post(`stx?address=${ACCOUNTS[1]}`)).status).toBe(200);
-    expect((await post(`sbtc?address=${RECIPIENT}`)).status).toBe(200);
+    expect((await post(SBTC)).status).toBe(200);
     await server[Symbol.asyncDispose]();
     server = await start();
-    expect(await post(`stx?address=${RECIPIENT}`)).toEqual(tooMany);
+    expect(await post(STX)).toEqual(tooMany);
     await server[Symbol.asyncDispose]();
     server = await start({ TESTNET_FAUCETS_RATE_LIMIT_ENABLED: 'false' });
-    expect((await post(`stx?address=${RECIPIENT}`)).status).toBe(200);
+    expect((await post(STX)).status).toBe(200);
   });
 
   test('the five minutes are those of the clock that the server was given', async () => {
     await server[Symbol.asyncDispose]();
     let now = 1_000_000_000_000;
     server = await start({}, { clock: { ...systemClock, now: () => now } });
-    for (let n = 0; n < 5; n++) expect((await post(`stx?address=${RECIPIENT}`)).status).toBe(200);
-    expect((await post(`stx?address=${RECIPIENT}`)).status).toBe(429);
+    for (let n = 0; n < 5; n++) expect((await post(STX)).status).toBe(200);
+    expect((await post(STX)).status).toBe(429);
     now += 300_001;
-    expect((await post(`stx?address=${RECIPIENT}`)).status).toBe(200);
+    expect((await post(STX)).status).toBe(200);
   });
 
   test("transactions that the node rejected don't count towards the limit", async () => {
     node.answer('/v2/transactions', () => new Response('no', { status: 400 }));
-    for (let n = 0; n < 6; n++) expect((await post(`stx?address=${RECIPIENT}`)).status).toBe(500);
+    for (let n = 0; n < 6; n++) expect((await post(STX)).status).toBe(500);
   });
 
   test('simultaneous requests count one after the other', async () => {
-    const all = await Promise.all(Array.from({ length: 8 }, () => post(`stx?address=${RECIPIENT}`)));
+    const all = await Promise.all(Array.from({ length: 8 }, () => post(STX)));
     expect(all.map(({ status }) => status).sort()).toEqual([200, 200, 200, 200, 200, 429, 429, 429]);
   });
 });
@@ -354,10 +342,7 @@ describe('faucets return 403', () => {
 
   test('on mainnet', async () => {
     await using mainnet = await serving({}, undefined, { ...variables(), STACKS_CHAIN_ID: '1' });
-    expect(await post(`stx?address=${RECIPIENT}`, {}, mainnet)).toEqual({
-      status: 403,
-      body: refused('Faucet is not available'),
-    });
+    expect(await post(STX, {}, mainnet)).toEqual(rejected(403, 'Faucet is not available'));
     expect(await postAll(mainnet)).toEqual(Array(3).fill('Faucet is not available'));
   });
 
@@ -372,10 +357,7 @@ describe('faucets return 403', () => {
 
   test('for sBTC unless it is switched on', async () => {
     await using off = await serving({}, undefined, { ...variables(), TESTNET_SBTC_FAUCET_ENABLED: '0' });
-    expect(await post(`sbtc?address=${RECIPIENT}`, {}, off)).toEqual({
-      status: 403,
-      body: refused('sBTC faucet is not available'),
-    });
+    expect(await post(SBTC, {}, off)).toEqual(rejected(403, 'sBTC faucet is not available'));
   });
 
   test('in read mode, while a server with API threads still answers', async () => {
@@ -384,21 +366,20 @@ describe('faucets return 403', () => {
     await writer.post(events);
     await using reader = await serving({ mode: 'read' }, directory.path, variables());
     expect(await postAll(reader)).toEqual(Array(3).fill('Faucet is not available'));
-    expect((await post(`stx?address=${RECIPIENT}`, {}, writer)).status).toBe(200);
+    expect((await post(STX, {}, writer)).status).toBe(200);
   });
 });
 
 test("the client's real IP address is stored even if X-Forwarded-For has another", async () => {
-  await post(`stx?address=${RECIPIENT}`, { headers: { 'x-forwarded-for': '203.0.113.9, 10.0.0.1' } });
-  await post(`stx?address=${RECIPIENT}`);
-  const { Database } = await import('bun:sqlite');
+  await post(STX, { headers: { 'x-forwarded-for': '203.0.113.9, 10.0.0.1' } });
+  await post(STX);
   using db = new Database(`${directory.path}/index.db`, { readonly: true });
   const ips = db.query<{ ip: string }, []>('SELECT ip FROM faucet_requests ORDER BY rowid').all();
   expect(ips.map(({ ip }) => ip)).toEqual(['127.0.0.1', '127.0.0.1']);
 });
 
 test('the memo of a transfer mentions the faucet', async () => {
-  const { payload } = sent((await post(`stx?address=${RECIPIENT}`)).body);
+  const { payload } = sent((await post(STX)).body);
   expect('memo' in payload && payload.memo !== null ? memoText(payload.memo) : '').toContain('faucet');
 });
 

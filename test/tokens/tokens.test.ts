@@ -1,6 +1,7 @@
 /** Token contracts, their tokens and their metadata: through blocks and forks, and with all kinds of responses from a node. */
 import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { newPrivateKey, parseSigner } from '../../src/archive/signing.ts';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
@@ -72,23 +73,15 @@ const okay = (value: Uint8Array) => clarity.ok(value);
 const none = clarity.none();
 const uri = (text: string) => okay(clarity.some(clarity.ascii(text)));
 
-/** The answers of a well-behaved contract. */
-const plain: Replies = (_, name) => {
-  switch (name) {
-    case 'get-name':
-      return okay(clarity.ascii('River Coin'));
-    case 'get-symbol':
-      return okay(clarity.ascii('RVR'));
-    case 'get-decimals':
-      return okay(clarity.uint(6));
-    case 'get-total-supply':
-      return okay(clarity.uint(10_000));
-    case 'get-last-token-id':
-      return okay(clarity.uint(0));
-    default:
-      return uri('https://art.example/{id}.json');
-  }
+const PLAIN: Record<string, Uint8Array> = {
+  'get-name': okay(clarity.ascii('River Coin')),
+  'get-symbol': okay(clarity.ascii('RVR')),
+  'get-decimals': okay(clarity.uint(6)),
+  'get-total-supply': okay(clarity.uint(10_000)),
+  'get-last-token-id': okay(clarity.uint(0)),
 };
+/** The answers of a well-behaved contract. */
+const plain: Replies = (_, name) => PLAIN[name] ?? uri('https://art.example/{id}.json');
 const respond =
   (replies: Record<string, Reply>, rest: Replies = plain): Replies =>
   (contract, name, argument) =>
@@ -119,35 +112,31 @@ function stubNode(reply: Replies) {
   return { rpc, node };
 }
 
-const print = (contract: string, txid: string, index: number, value: Uint8Array) => ({
+const eventOf = (txid: string, index: number, type: string, fields: object) => ({
   txid,
   event_index: index,
   committed: true,
-  type: 'contract_event',
-  contract_event: { contract_identifier: contract, topic: 'print', raw_value: toHex(value) },
+  type,
+  [type]: fields,
 });
-const nftMint = (contract: string, txid: string, index: number, id: bigint | number) => ({
-  txid,
-  event_index: index,
-  committed: true,
-  type: 'nft_mint_event',
-  nft_mint_event: {
+const print = (contract: string, txid: string, index: number, value: Uint8Array) =>
+  eventOf(txid, index, 'contract_event', {
+    contract_identifier: contract,
+    topic: 'print',
+    raw_value: toHex(value),
+  });
+const nftMint = (contract: string, txid: string, index: number, id: bigint | number) =>
+  eventOf(txid, index, 'nft_mint_event', {
     asset_identifier: `${contract}::card`,
     raw_value: toHex(clarity.uint(BigInt(id))),
     recipient: bob.address,
-  },
-});
-const ft = (kind: 'mint' | 'burn', asset: string, txid: string, index: number, amount: bigint) => ({
-  txid,
-  event_index: index,
-  committed: true,
-  type: `ft_${kind}_event`,
-  [`ft_${kind}_event`]: {
+  });
+const ft = (kind: 'mint' | 'burn', asset: string, txid: string, index: number, amount: bigint) =>
+  eventOf(txid, index, `ft_${kind}_event`, {
     asset_identifier: asset,
     amount: String(amount),
-    ...(kind === 'mint' ? { recipient: bob.address } : { sender: bob.address }),
-  },
-});
+    [kind === 'mint' ? 'recipient' : 'sender']: bob.address,
+  });
 
 const sftMint = (id: bigint | number, recipient = clarity.principal(bob.address)) =>
   clarity.tuple({
@@ -175,6 +164,14 @@ function next(
   const transaction = deployment(from, serial, 100, name);
   const listed = receipt(transaction, 0, { contract_interface: abi, status });
   return block(parent, `tokens ${serial}`, [listed], { events: events(transaction.id) });
+}
+
+/** An index with blocks and the metadata of their tokens. */
+async function makeSettled(reply: Replies, ...blocks: MadeBlock[]) {
+  const index = make(reply);
+  index.add(...blocks);
+  await index.settled();
+  return index;
 }
 
 /** An index with a metadata fetcher and a stub node. */
@@ -287,11 +284,8 @@ test('a notification counts from the contract itself, or from its deployer throu
     tokenNews({ kind: 'contract_log', contractId: contract, topic: 'print', value }, sender);
   const other = `${bob.address}.other`;
   expect(through(other, bob.address, notice(CARDS))).toBeNull();
-  expect(through(other, alice.address, notice(CARDS))).toMatchObject({
-    contract: CARDS,
-    tokens: null,
-    mode: 'standard',
-  });
+  const whole = { contract: CARDS, tokens: null, mode: 'standard' };
+  expect(through(other, alice.address, notice(CARDS))).toMatchObject(whole);
   expect(through(CARDS, bob.address, notice(CARDS))).toMatchObject({ contract: CARDS });
   expect(through(CARDS, bob.address, notice(CARDS, ids(4, 7, 4)))).toMatchObject({ tokens: [4n, 7n] });
   const int = { 'token-ids': clarity.list([clarity.int(9)]) };
@@ -349,11 +343,9 @@ test('facts of every token family are requested once and stored as the contract 
 });
 
 test('a supply changes only with mints and burns of that asset, and a fork reverts them', async () => {
-  await using index = make();
   const a = next(null, coins);
   const b = next(a, null);
-  index.add(a, b);
-  await index.settled();
+  await using index = await makeSettled(plain, a, b);
   const moved = next(b, null, (tx) => [
     ft('mint', `${COIN}::coin`, tx, 0, 2_000n),
     ft('burn', `${COIN}::coin`, tx, 1, 500n),
@@ -394,12 +386,10 @@ test('an answer about an earlier block includes later mints, and answers from a 
 });
 
 test('a fork that removes a deployment or a mint also removes the token and its metadata', async () => {
-  await using index = make();
   const a = next(null, cards, (tx) => [nftMint(CARDS, tx, 0, 1)]);
   const b = next(a, jewels, (tx) => [print(GEMS, tx, 0, sftMint(1)), nftMint(CARDS, tx, 1, 2)]);
   const c = next(b, coins, (tx) => [print(GEMS, tx, 0, sftMint(1)), nftMint(CARDS, tx, 1, 3)]);
-  index.add(a, b, c);
-  await index.settled();
+  await using index = await makeSettled(plain, a, b, c);
   const fork = next(b, null);
   index.add(fork, next(fork, null));
   const contracts = index.all<{ address: string }>('SELECT address FROM token_contracts ORDER BY contract_id');
@@ -414,10 +404,8 @@ test('a fork that removes a deployment or a mint also removes the token and its 
 });
 
 test('notifications queue the tokens they name, frozen tokens stay unchanged, and a fork reverts a freeze', async () => {
-  await using index = make();
   const a = next(null, cards, (tx) => [1, 2, 3].map((id) => nftMint(CARDS, tx, id - 1, id)));
-  index.add(a);
-  await index.settled();
+  await using index = await makeSettled(plain, a);
   const queriedTokens = async (...blocks: MadeBlock[]) => {
     index.node.calls.length = 0;
     index.add(...blocks);
@@ -465,14 +453,12 @@ test('notifications queue the tokens they name, frozen tokens stay unchanged, an
 });
 
 test('a dynamic token is read again after its interval, once there is a new block', async () => {
-  await using index = make();
   const dynamic = { 'update-mode': clarity.ascii('dynamic'), ttl: clarity.uint(0) };
   const a = next(null, cards, (tx) => [
     nftMint(CARDS, tx, 0, 1),
     print(CARDS, tx, 1, notice(CARDS, { ...ids(1), ...dynamic })),
   ]);
-  index.add(a);
-  await index.settled();
+  await using index = await makeSettled(plain, a);
   const count = () => index.node.calls.filter((call) => call.includes('get-token-uri')).length;
   const before = count();
   const b = next(a, null);
@@ -521,38 +507,38 @@ test.each(wrong)(
 );
 
 test('without a supply, the supply is null and the rest is stored; a URI of none is null', async () => {
-  await using index = make(respond({ 'get-total-supply': clarity.err(clarity.uint(3)), 'get-token-uri': okay(none) }));
-  index.add(next(null, coins));
-  await index.settled();
+  await using index = await makeSettled(
+    respond({ 'get-total-supply': clarity.err(clarity.uint(3)), 'get-token-uri': okay(none) }),
+    next(null, coins),
+  );
   expect(index.token(COIN, 1)).toMatchObject({ name: 'River Coin', supply: null, uri: null });
 });
 
 test('a URI is stored with its token number, and without a locale', async () => {
-  await using index = make(
+  await using index = await makeSettled(
     respond({
       'get-token-uri': uri('https://x.example/{ID}/$token_id/{locale}.json'),
       'get-last-token-id': okay(clarity.uint(2)),
     }),
+    next(null, cards),
   );
-  index.add(next(null, cards));
-  await index.settled();
   expect(index.token(CARDS, 2)?.uri).toBe('https://x.example/2/2/.json');
 });
 
 test('control characters and 128-bit numbers in token metadata are stored unchanged', async () => {
   const name = 'a\u0000b\u202e\u0007 “Ж”';
-  await using index = make(
+  await using index = await makeSettled(
     respond({ 'get-name': okay(clarity.utf8(name)), 'get-decimals': okay(clarity.uint(2n ** 127n)) }),
+    next(null, coins),
   );
-  index.add(next(null, coins));
-  await index.settled();
   expect(index.token(COIN, 1)).toMatchObject({ name, decimals: String(2n ** 127n) });
 });
 
 test('a last token id above the cap lists no tokens, and one that is not a number makes the contract invalid', async () => {
-  await using index = make(respond({ 'get-last-token-id': okay(clarity.uint(10_000_000_000)) }));
-  index.add(next(null, cards));
-  await index.settled();
+  await using index = await makeSettled(
+    respond({ 'get-last-token-id': okay(clarity.uint(10_000_000_000)) }),
+    next(null, cards),
+  );
   expect(index.all('SELECT * FROM tokens')).toEqual([]);
   expect(index.snapshots.read((read) => read.tokenMetadata.contract(CARDS))?.lastTokenId).toBe('done');
   index.node.reply = respond({ 'get-last-token-id': okay(clarity.ascii('no')) });
@@ -585,9 +571,7 @@ test("contracts that never answer, or change their answer each time, don't preve
 });
 
 test('a restored public backup contains the answers about tokens', async () => {
-  await using index = make();
-  index.add(next(null, coins));
-  await index.settled();
+  await using index = await makeSettled(plain, next(null, coins));
   using places = dataDirectory();
   const [place, directory] = [join(places.path, 'backup'), join(places.path, 'restored')];
   await backupOf(index.directory.path, place, { signer: parseSigner(newPrivateKey())! });
@@ -676,10 +660,7 @@ test('a rebuild stores the same answers without requests to the node, for a cont
   const checked = checkAndRecount(index.directory.path);
   expect(checked.flatMap(({ problems }) => problems)).toEqual([]);
   index.ingest.close();
-  for (const suffix of ['', '-wal', '-shm'])
-    await Bun.file(indexPath(index.directory.path) + suffix)
-      .delete()
-      .catch(() => {});
+  for (const suffix of ['', '-wal', '-shm']) rmSync(indexPath(index.directory.path) + suffix, { force: true });
   {
     using reopened = openAt(index.directory.path);
     reopened.ingest.publish();
