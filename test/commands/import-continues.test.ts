@@ -1,19 +1,17 @@
 /** Imports into a directory with events. The recording must start with the journal's entries, one by one. */
-import { afterAll, expect, spyOn, test } from 'bun:test';
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { OperatorError } from '../../src/base/errors.ts';
+import { afterAll, expect, test } from 'bun:test';
+import type { OperatorError } from '../../src/base/errors.ts';
 import { recordingRow } from '../../src/chain/recording.ts';
-import { type ImportOptions, runImport } from '../../src/commands/data/import.ts';
+import type { ImportOptions } from '../../src/commands/data/import.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
-import { readSettings } from '../../src/settings/config.ts';
 import { COMMAND_PATH } from '../../src/store/ingest/commands.ts';
 import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
 import { withholdEntries } from '../support/data/copy.ts';
 import { copyOf, type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
-import { ingestOf, openAt, received, SAME_IDENTITY, simulatedEvents } from '../support/data/ingest.ts';
+import { ingestOf, openAt, received, simulatedEvents } from '../support/data/ingest.ts';
 import { everything, tables } from '../support/data/tables.ts';
 import { beginnings } from '../support/events/beginning.ts';
+import { type ImportResult, importFiles, type Row, rowsOf, writeRecording } from './recordings.ts';
 
 const events = simulatedEvents({ seed: 4, blocks: 40, accounts: 8, transactionsPerBlock: 2, forkEvery: 6 });
 const HALF = events.length >> 1;
@@ -21,49 +19,12 @@ const HALF = events.length >> 1;
 const half = ingestOf(events.slice(0, HALF));
 afterAll(() => half[Symbol.dispose]());
 
-type Row = ReceivedEvent | string;
-
-const lineOf = (row: Row, index: number): string =>
-  `${typeof row === 'string' ? row : recordingRow({ id: index + 1, ...row })}\n`;
-
-function writeRows(directory: string, rows: readonly Row[], name = 'recording.tsv'): string {
-  const file = join(directory, name);
-  writeFileSync(file, rows.map(lineOf).join(''));
-  return file;
-}
-
-interface ImportResult {
-  error: OperatorError | null;
-  /** Lines on stdout. */
-  output: string;
-}
-
-/** Imports recordings. */
-async function importFiles(
-  data: string,
-  files: readonly string[],
-  how: Partial<ImportOptions> = {},
-): Promise<ImportResult> {
-  let output = '';
-  using _ = spyOn(process.stdout, 'write').mockImplementation((text) => {
-    output += String(text);
-    return true;
-  });
-  using __ = spyOn(process.stderr, 'write').mockImplementation(() => true);
-  const settings = readSettings({ data, logLevel: 'silent' }, {});
-  const options = { skipBad: false, restart: false, random: SAME_IDENTITY, aheadFrom: 0, threads: 0, ...how };
-  try {
-    await runImport(settings, files, options);
-    return { error: null, output };
-  } catch (error) {
-    if (!(error instanceof OperatorError)) throw error;
-    return { error, output };
-  }
-}
+const importFilesWith = (data: string, files: readonly string[], how: Partial<ImportOptions> = {}) =>
+  importFiles(data, files, { aheadFrom: 0, threads: 0, ...how });
 
 /** Imports events as a recording. */
 const importRows = (data: string, rows: readonly Row[], how: Partial<ImportOptions> = {}): Promise<ImportResult> =>
-  importFiles(data, [writeRows(data, rows)], how);
+  importFilesWith(data, [writeRecording(data, rows)], how);
 
 /** Requires that an import fails with two lines, and writes nothing. */
 async function expectRefused(
@@ -180,19 +141,19 @@ test('recordings given together are parts of one recording', async () => {
     const rows = events
       .slice(cuts[part], end)
       .map((event, index) => recordingRow({ id: cuts[part]! + index + 1, ...event }));
-    return writeRows(directory.path, rows, `part-${part}.tsv`);
+    return writeRecording(directory.path, rows, `part-${part}.tsv`);
   });
-  expect((await importFiles(directory.path, files.slice(0, 1))).error?.message).toContain(
+  expect((await importFilesWith(directory.path, files.slice(0, 1))).error?.message).toContain(
     'part-0.tsv does not begin with',
   );
-  expect((await importFiles(directory.path, files)).error).toBeNull();
+  expect((await importFilesWith(directory.path, files)).error).toBeNull();
   expectWhole(directory);
-  expect((await importFiles(directory.path, files)).output).not.toMatch(/ [1-9]\d* applied/);
+  expect((await importFilesWith(directory.path, files)).output).not.toMatch(/ [1-9]\d* applied/);
 });
 
 test('a recording out of order is rejected before anything changes', async () => {
   using directory = copyOf(half);
-  const lines = events.map((event, index) => recordingRow({ id: index + 1, ...event }));
+  const lines = rowsOf(events);
   const { error } = await importRows(directory.path, lines.toReversed());
   expect((error as OperatorError).message).toContain('not in the order of their ids');
   expect((await importRows(directory.path, lines)).error).toBeNull();

@@ -7,28 +7,23 @@ import { join } from 'node:path';
 import { lazy } from '../../src/base/cache.ts';
 import { TemporaryError } from '../../src/base/errors.ts';
 import { recordingRow } from '../../src/chain/recording.ts';
-import { type ImportOptions, runImport } from '../../src/commands/data/import.ts';
+import type { ImportOptions } from '../../src/commands/data/import.ts';
 import { preparedEntries, readAhead } from '../../src/commands/data/read-ahead.ts';
 import { runRebuild } from '../../src/commands/data/rebuild.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { readSettings } from '../../src/settings/config.ts';
 import { indexPath, journalPath } from '../../src/store/files/database.ts';
 import { copyOf, type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
-import { received, SAME_IDENTITY, simulatedEvents } from '../support/data/ingest.ts';
+import { received, simulatedEvents } from '../support/data/ingest.ts';
 import { everything } from '../support/data/tables.ts';
+import { importFiles, rowsOf, writeRecording } from './recordings.ts';
 
 /** Long enough for several batches of rows, with forks, and with every feature of the simulated chain. */
 const events = simulatedEvents({ seed: 11, blocks: 84, accounts: 12, transactionsPerBlock: 2, forkEvery: 7 });
-const rows = events.map((event, index) => recordingRow({ id: index + 1, ...event }));
+const rows = rowsOf(events);
 
 const folder = dataDirectory();
 afterAll(() => folder[Symbol.dispose]());
-
-function writeRecording(name: string, lines: readonly string[]): string {
-  const file = join(folder.path, name);
-  writeFileSync(file, lines.map((line) => `${line}\n`).join(''));
-  return file;
-}
 
 /** Runs a command, and discards its output. */
 async function quietly(work: () => Promise<void>): Promise<void> {
@@ -37,14 +32,13 @@ async function quietly(work: () => Promise<void>): Promise<void> {
 }
 
 async function importFile(
-  directory: string,
+  data: string,
   file: string,
   threads: number,
   how: Partial<ImportOptions> = {},
 ): Promise<void> {
-  const settings = readSettings({ data: directory, logLevel: 'silent' }, {});
-  const options = { skipBad: false, restart: false, aheadFrom: 0, threads, ...how };
-  await quietly(() => runImport(settings, [file], { random: SAME_IDENTITY, ...options }));
+  const { error } = await importFiles(data, [file], { aheadFrom: 0, threads, ...how });
+  if (error !== null) throw error;
 }
 
 /** A new directory into which a recording was imported. */
@@ -60,12 +54,12 @@ const problemOf = (work: Promise<unknown>): Promise<unknown> =>
     ({ name, message, remedy, exitCode }) => ({ name, message, remedy, exitCode }),
   );
 
-const whole = writeRecording('whole.tsv', rows);
+const whole = writeRecording(folder.path, rows, 'whole.tsv');
 const alone = await importOf(whole, 0);
 afterAll(() => alone[Symbol.dispose]());
 const expected = lazy(() => everything(alone.path));
 /** A directory with an unfinished import. */
-const partial = await importOf(writeRecording('begun.tsv', rows.slice(0, 200)), 0);
+const partial = await importOf(writeRecording(folder.path, rows.slice(0, 200), 'begun.tsv'), 0);
 afterAll(() => partial[Symbol.dispose]());
 
 describe('an import that reads ahead on threads', () => {
@@ -76,7 +70,7 @@ describe('an import that reads ahead on threads', () => {
 
   test('continues at the end of a shorter recording', async () => {
     using directory = copyOf(partial);
-    await importFile(directory.path, writeRecording('begun.tsv', rows), 2);
+    await importFile(directory.path, writeRecording(folder.path, rows, 'begun.tsv'), 2);
     expect(everything(directory.path)).toEqual(expected());
   });
 
@@ -91,7 +85,7 @@ describe('an import that reads ahead on threads', () => {
       'no row',
     ];
     const later = events.slice(300).map((event, index) => recordingRow({ ...event, id: 303 + index }));
-    const file = writeRecording('bad.tsv', [...rows.slice(0, 300), ...bad, ...later, rows[3]!]);
+    const file = writeRecording(folder.path, [...rows.slice(0, 300), ...bad, ...later, rows[3]!], 'bad.tsv');
     using first = await importOf(file, 0, { skipBad: true });
     using second = await importOf(file, 1, { skipBad: true });
     expect(everything(second.path)).toEqual(everything(first.path));
@@ -121,7 +115,7 @@ describe('an import that reads ahead on threads', () => {
       ],
     ],
   ])('rejects %s with the same error as without threads', async (_, lines) => {
-    const file = writeRecording('refused.tsv', lines);
+    const file = writeRecording(folder.path, lines, 'refused.tsv');
     const problems: unknown[] = [];
     for (const threads of [0, 1]) {
       using directory = copyOf(partial);

@@ -1,22 +1,22 @@
 /** The order of a recording's rows, and imports of recordings with rows in another order. */
-import { expect, spyOn, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync, zstdCompressSync } from 'node:zlib';
 import fc from 'fast-check';
-import { OperatorError } from '../../src/base/errors.ts';
+import type { OperatorError } from '../../src/base/errors.ts';
 import { recordingRow } from '../../src/chain/recording.ts';
 import { runImport } from '../../src/commands/data/import.ts';
 import { findDisorder, SeenIds } from '../../src/commands/data/recording-rows.ts';
 import { Prng } from '../../src/devnet/prng.ts';
-import { readSettings } from '../../src/settings/config.ts';
-import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
-import { SAME_IDENTITY, simulatedEvents } from '../support/data/ingest.ts';
+import { dataDirectory } from '../support/data/data-directory.ts';
+import { simulatedEvents } from '../support/data/ingest.ts';
 import { everything } from '../support/data/tables.ts';
 import { assertProperty, Seen } from '../support/property.ts';
+import { importFiles, rowsOf, writeRecording } from './recordings.ts';
 
 const events = simulatedEvents({ seed: 1, blocks: 12, accounts: 10, transactionsPerBlock: 2, forkEvery: 5 });
-const inOrder = events.map((event, index) => recordingRow({ id: index + 1, ...event }));
+const inOrder = rowsOf(events);
 /** As text, the ids are 1, 10, 11, …, 2, 20, … */
 const asText = inOrder.toSorted();
 
@@ -60,33 +60,27 @@ test('the highest id and the gaps between ids are known', () => {
   expect([ids.highest, ids.hasGaps]).toEqual([7, true]);
 });
 
-const writeRows = (directory: DataDirectory, rows: readonly string[], name = 'recording.tsv'): string => {
-  const file = join(directory.path, name);
-  writeFileSync(file, `${rows.join('\n')}\n`);
-  return file;
-};
-
 test('finds the first row out of order, and accepts rows that repeat earlier ids', async () => {
   using directory = dataDirectory();
   const rows = (...ids: (number | string)[]) => ids.map((id) => `${id}\tx\ty\tz`);
-  expect(await findDisorder(writeRows(directory, rows(3, 4, 8, 4, 9, 8, 3, 20)))).toBeNull();
-  expect(await findDisorder(writeRows(directory, rows(1, 10, 100, 11, 2)))).toEqual({ row: 4, id: 11, highest: 100 });
-  expect(await findDisorder(writeRows(directory, ['', ...rows(1, 'no id', 5), '\\.', ...rows(4)]))).toEqual({
+  expect(await findDisorder(writeRecording(directory.path, rows(3, 4, 8, 4, 9, 8, 3, 20)))).toBeNull();
+  expect(await findDisorder(writeRecording(directory.path, rows(1, 10, 100, 11, 2)))).toEqual({
+    row: 4,
+    id: 11,
+    highest: 100,
+  });
+  expect(await findDisorder(writeRecording(directory.path, ['', ...rows(1, 'no id', 5), '\\.', ...rows(4)]))).toEqual({
     row: 6,
     id: 4,
     highest: 5,
   });
 });
 
-/** Imports a file. @returns the error; null without one */
-async function importFile(data: string, file: string, skipBad = false): Promise<unknown> {
-  using _ = spyOn(process.stderr, 'write').mockImplementation(() => true);
-  using __ = spyOn(process.stdout, 'write').mockImplementation(() => true);
-  const settings = readSettings({ data, logLevel: 'silent' }, {});
-  return runImport(settings, [file], { skipBad, restart: false, random: SAME_IDENTITY }).then(
-    () => null,
-    (thrown: unknown) => thrown,
-  );
+/** Imports a file. @returns the error */
+async function errorOf(data: string, file: string, how = {}): Promise<OperatorError> {
+  const { error } = await importFiles(data, [file], how);
+  expect(error).not.toBeNull();
+  return error!;
 }
 
 const plain = (text: string): string => text;
@@ -103,9 +97,7 @@ test.each<[string, string[], (text: string) => string | Uint8Array, string]>([
   const [file, data] = [join(directory.path, 'recording'), join(directory.path, 'data')];
   writeFileSync(file, write(`${rows.join('\n')}\n`));
   for (const skipBad of [false, true]) {
-    const error = await importFile(data, file, skipBad);
-    expect(error).toBeInstanceOf(OperatorError);
-    const { message, remedy } = error as OperatorError;
+    const { message, remedy } = await errorOf(data, file, { skipBad });
     expect(message).toMatch(/are not in the order of their ids: row \d+ has id \d+, after id \d+\.$/);
     expect(remedy).toContain(`${unpack} ${file} | LC_ALL=C sort -n`);
     expect(everything(data).journal).toEqual([]);
@@ -114,11 +106,10 @@ test.each<[string, string[], (text: string) => string | Uint8Array, string]>([
 
 test('a recording out of order from a pipe is rejected with a hint to sort its rows', async () => {
   using directory = dataDirectory();
-  const [file, pipe] = [writeRows(directory, asText), join(directory.path, 'pipe')];
+  const [file, pipe] = [writeRecording(directory.path, asText), join(directory.path, 'pipe')];
   Bun.spawnSync(['mkfifo', pipe]);
   const writing = Bun.spawn(['sh', '-c', `cat ${file} > ${pipe}`]);
-  const error = await importFile(directory.path, pipe);
-  const { message, remedy } = error as OperatorError;
+  const { message, remedy } = await errorOf(directory.path, pipe);
   expect(message).toMatch(/^Row \d+ of .*pipe can't be imported/);
   expect(remedy).toContain('LC_ALL=C sort -n');
   await writing.exited;
@@ -126,9 +117,8 @@ test('a recording out of order from a pipe is rejected with a hint to sort its r
 
 test('an error about a block without its parent names its row', async () => {
   using directory = dataDirectory();
-  const file = writeRows(directory, inOrder.toSpliced(parent, 1));
-  const error = await importFile(directory.path, file);
-  const { message, remedy } = error as OperatorError;
+  const file = writeRecording(directory.path, inOrder.toSpliced(parent, 1));
+  const { message, remedy } = await errorOf(directory.path, file);
   expect(message).toContain(`Row ${child} of ${file} can't be imported`);
   expect(remedy).toContain('--skip-bad');
 });
