@@ -58,6 +58,10 @@ function oldRoute(deprecated: Deprecation, policy: Partial<DeprecationPolicy> = 
   return { get, detail: old.detail, handled: () => handled };
 }
 
+/** Link of the answer of a deprecated route. */
+const linkOf = async (deprecated: Deprecation, query = '') =>
+  (await oldRoute(deprecated).get(`/old/abc/item${query}`)).headers.get('link');
+
 const REPLACED: Deprecation = { replacement: '/new/{id}' };
 
 describe('a deprecated route', () => {
@@ -80,15 +84,13 @@ describe('a deprecated route', () => {
   });
 
   test('links to the same object on its successor', async () => {
-    const { headers } = await oldRoute(REPLACED).get('/old/abc/item?x=1');
-    expect(headers.get('link')).toBe('</new/abc>; rel="successor-version"');
+    expect(await linkOf(REPLACED, '?x=1')).toBe('</new/abc>; rel="successor-version"');
   });
 
   test('links to each successor, and sends no link without one', async () => {
-    const several = await oldRoute({ replacement: ['/new/{id}', '/newer'] }).get('/old/abc/item');
-    expect(several.headers.get('link')).toBe('</new/abc>; rel="successor-version", </newer>; rel="successor-version"');
-    const none = await oldRoute({ replacement: null }).get('/old/abc/item');
-    expect(none.headers.has('link')).toBe(false);
+    const links = await linkOf({ replacement: ['/new/{id}', '/newer'] });
+    expect(links).toBe('</new/abc>; rel="successor-version", </newer>; rel="successor-version"');
+    expect(await linkOf({ replacement: null })).toBeNull();
   });
 
   test('sends no link for an invalid request', async () => {
@@ -96,13 +98,11 @@ describe('a deprecated route', () => {
   });
 
   test('links to a related route without a successor', async () => {
-    const { headers } = await oldRoute({ replacement: null, related: '/near' }).get('/old/abc/item');
-    expect(headers.get('link')).toBe('</near>; rel="related"');
+    expect(await linkOf({ replacement: null, related: '/near' })).toBe('</near>; rel="related"');
   });
 
   test("copies parameters into the successor's query, with one link for each value", async () => {
-    const { get } = oldRoute({ replacement: '/new/{id}?kind={kinds}' });
-    const link = async (query: string) => (await get(`/old/abc/item${query}`)).headers.get('link');
+    const link = (query: string) => linkOf({ replacement: '/new/{id}?kind={kinds}' }, query);
     expect(await link('')).toBe('</new/abc>; rel="successor-version"');
     expect(await link('?kinds=A,b')).toBe(
       '</new/abc?kind=a>; rel="successor-version", </new/abc?kind=b>; rel="successor-version"',
@@ -110,8 +110,8 @@ describe('a deprecated route', () => {
   });
 
   test('copies limit and offset if the successor supports them, up to its maximum', async () => {
-    const { get } = oldRoute({ replacement: ['/new/{id}?kind={kinds}', '/newer'] });
-    const link = async (query: string) => (await get(`/old/abc/item${query}`)).headers.get('link')?.split('>')[0];
+    const replacement = ['/new/{id}?kind={kinds}', '/newer'];
+    const link = async (query: string) => (await linkOf({ replacement }, query))?.split('>')[0];
     expect(await link('?limit=7&offset=3')).toBe('</new/abc?limit=7');
     expect(await link('?limit=7&kinds=a')).toBe('</new/abc?kind=a&limit=7');
     expect(await link('?limit=200')).toBe('</new/abc?limit=50');
@@ -121,9 +121,8 @@ describe('a deprecated route', () => {
 
   test('converts a path parameter for the successor', async () => {
     const parts = { upper: (sent: SentText) => sent('id')?.toUpperCase() ?? null, none: () => null };
-    expect(
-      (await oldRoute({ replacement: ['/new/{upper}', '/{none}'], parts }).get('/old/abc/item')).headers.get('link'),
-    ).toBe('</new/ABC>; rel="successor-version"');
+    const replacement = ['/new/{upper}', '/{none}'];
+    expect(await linkOf({ replacement, parts })).toBe('</new/ABC>; rel="successor-version"');
   });
 
   test("can't be declared with a successor that needs an unknown parameter", () => {

@@ -4,10 +4,8 @@ import { standInNode } from '../support/servers/stand-in-node.ts';
 
 test('a body over the limit is rejected before it is forwarded', async () => {
   using server = standInNode();
-  const response = await forwardTo(
-    server.url,
-    10,
-  )(new Request('http://api/x', { method: 'POST', body: '12345678901' }));
+  const forward = forwardTo(server.url, 10);
+  const response = await forward(new Request('http://api/x', { method: 'POST', body: '12345678901' }));
   expect([response.status, await response.json()]).toEqual([
     413,
     { statusCode: 413, error: 'Payload Too Large', message: 'The body must not be longer than 10 bytes' },

@@ -49,93 +49,81 @@ const paths = [
 /** Invalid Host headers, and two Host headers. */
 const badHosts = ['a b', 'x:99999', '[::', 'x/y?z#w', 'user:pw@h', '\xff\xfe', 'a^b', 'a%zz', '%00', 'x\r\nHost: y'];
 
-const requests: [name: string, request: (path: string) => string][] = [
+type Row = [name: string, request: (path: string) => string];
+
+/** A request with one Host, and with more header lines. */
+const raw =
+  (method: string, ...lines: string[]) =>
+  (path: string): string =>
+    [`${method} ${path} HTTP/1.1`, 'Host: x', ...lines, '', ''].join('\r\n');
+/** A GET of a target that is made from the path. */
+const get =
+  (target: (path: string) => string) =>
+  (path: string): string =>
+    raw('GET')(target(path));
+const CHUNKED = 'Transfer-Encoding: chunked';
+const JSON_BODY = 'Content-Type: application/json';
+const WEBSOCKET = ['Connection: Upgrade', 'Upgrade: websocket'];
+
+const requests: Row[] = [
   ...['GET', 'POST', 'OPTIONS'].flatMap((method) =>
-    badHosts.map((host): [string, (path: string) => string] => [
-      `${method}, Host: ${JSON.stringify(host)}`,
-      (path) => `${method} ${path} HTTP/1.1\r\nHost: ${host}\r\nContent-Length: 0\r\n\r\n`,
-    ]),
+    badHosts.map(
+      (host): Row => [
+        `${method}, Host: ${JSON.stringify(host)}`,
+        (path) => `${method} ${path} HTTP/1.1\r\nHost: ${host}\r\nContent-Length: 0\r\n\r\n`,
+      ],
+    ),
   ),
-  ...['', 'Host:\r\n'].map((host): [string, (path: string) => string] => [
-    `HTTP/1.0, ${host === '' ? 'no Host' : 'an empty one'}`,
-    (path) => `GET ${path} HTTP/1.0\r\n${host}\r\n`,
-  ]),
-  ...['CONNECT', 'TRACE', 'PROPFIND', 'HEAD', 'DELETE'].map((method): [string, (path: string) => string] => [
-    method,
-    (path) => `${method} ${path} HTTP/1.1\r\nHost: x\r\n\r\n`,
-  ]),
-  ['CONNECT to an authority', () => 'CONNECT a:80 HTTP/1.1\r\nHost: x\r\n\r\n'],
-  ['an absolute target', (path) => `GET http://[::${path} HTTP/1.1\r\nHost: x\r\n\r\n`],
-  ['an asterisk as target', () => 'OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n'],
-  ['a target of two slashes', (path) => `GET /${path} HTTP/1.1\r\nHost: x\r\n\r\n`],
-  ['a target without a slash', (path) => `GET ${path.slice(1)} HTTP/1.1\r\nHost: x\r\n\r\n`],
-  ['a target that is very long', (path) => `GET ${path}${'a'.repeat(100_000)} HTTP/1.1\r\nHost: x\r\n\r\n`],
-  ['a fragment', (path) => `GET ${path}#x?y HTTP/1.1\r\nHost: x\r\n\r\n`],
+  ['HTTP/1.0, no Host', (path) => `GET ${path} HTTP/1.0\r\n\r\n`],
+  ['HTTP/1.0, an empty one', (path) => `GET ${path} HTTP/1.0\r\nHost:\r\n\r\n`],
+  ...['CONNECT', 'TRACE', 'PROPFIND', 'HEAD', 'DELETE'].map((method): Row => [method, raw(method)]),
+  ['CONNECT to an authority', () => raw('CONNECT')('a:80')],
+  ['an absolute target', get((path) => `http://[::${path}`)],
+  ['an asterisk as target', () => raw('OPTIONS')('*')],
+  ['a target of two slashes', get((path) => `/${path}`)],
+  ['a target without a slash', get((path) => path.slice(1))],
+  ['a target that is very long', get((path) => `${path}${'a'.repeat(100_000)}`)],
+  ['a fragment', get((path) => `${path}#x?y`)],
   ...['%', '/%', '/%zz', '/%00', '/%ff%fe', '/\xff\xfe', '/\x7f', '/\\', '/"<>^`{|}', '?%=%&%zz=\xff', '?='].map(
-    (end): [string, (path: string) => string] => [
-      `${JSON.stringify(end)} at the end of the path`,
-      (path) => `GET ${path}${end} HTTP/1.1\r\nHost: x\r\n\r\n`,
-    ],
+    (end): Row => [`${JSON.stringify(end)} at the end of the path`, get((path) => path + end)],
   ),
-  ...['nonsense', 'h2c', 'websocket', 'websocket, h2c'].map((protocol): [string, (path: string) => string] => [
-    `Upgrade: ${protocol}`,
-    (path) => `GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: ${protocol}\r\n\r\n`,
-  ]),
+  ...['nonsense', 'h2c', 'websocket', 'websocket, h2c'].map(
+    (protocol): Row => [`Upgrade: ${protocol}`, raw('GET', 'Connection: Upgrade', `Upgrade: ${protocol}`)],
+  ),
   [
     'a WebSocket that is posted',
-    (path) =>
-      `POST ${path} HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nContent-Length: 0\r\n\r\n`,
+    raw(
+      'POST',
+      ...WEBSOCKET,
+      'Sec-WebSocket-Version: 13',
+      `Sec-WebSocket-Key: ${'A'.repeat(22)}==`,
+      'Content-Length: 0',
+    ),
   ],
-  [
-    'a WebSocket of another version',
-    (path) =>
-      `GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 7\r\nSec-WebSocket-Key: x\r\n\r\n`,
-  ],
-  ...['-1', '1e9', '99999999999999999999', '0x10', 'x', '5, 5'].map((length): [string, (path: string) => string] => [
-    `Content-Length: ${length}`,
-    (path) => `POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Length: ${length}\r\n\r\n`,
-  ]),
-  [
-    'a chunk of no length',
-    (path) => `POST ${path} HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n\r\n`,
-  ],
-  [
-    'Content-Length with chunks',
-    (path) => `POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
-  ],
-  [
-    'a body of too many bytes, in chunks',
-    (path) =>
-      `POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n200000\r\n${' '.repeat(0x200000)}\r\n0\r\n\r\n`,
-  ],
-  [
-    'a body of too many bytes, by its length',
-    (path) => `POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 600000000\r\n\r\n`,
-  ],
+  ['a WebSocket of another version', raw('GET', ...WEBSOCKET, 'Sec-WebSocket-Version: 7', 'Sec-WebSocket-Key: x')],
+  ...['-1', '1e9', '99999999999999999999', '0x10', 'x', '5, 5'].map(
+    (length): Row => [`Content-Length: ${length}`, raw('POST', `Content-Length: ${length}`)],
+  ),
+  ['a chunk of no length', raw('POST', CHUNKED, '', 'zz')],
+  ['Content-Length with chunks', raw('POST', 'Content-Length: 9', CHUNKED, '', '0')],
+  ['a body of too many bytes, in chunks', raw('POST', JSON_BODY, CHUNKED, '', '200000', ' '.repeat(0x200000), '0')],
+  ['a body of too many bytes, by its length', raw('POST', JSON_BODY, 'Content-Length: 600000000')],
   ...[
     `${'['.repeat(50_000)}${']'.repeat(50_000)}`,
     '{"address":{"toString":0,"valueOf":0}}',
     '{"__proto__":null}',
     '\xff',
     'null',
-  ].map((body): [string, (path: string) => string] => [
-    `the body ${JSON.stringify(body.slice(0, 40))}`,
-    (path) =>
-      `POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
-  ]),
-  ['cookies that are none', (path) => `GET ${path} HTTP/1.1\r\nHost: x\r\nCookie: %%%=\xff;;;=%\r\n\r\n`],
-  [
-    'an expectation that is none',
-    (path) => `POST ${path} HTTP/1.1\r\nHost: x\r\nExpect: nonsense\r\nContent-Length: 0\r\n\r\n`,
-  ],
-  [
-    'a Connection that names no header',
-    (path) => `GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: (, \xff,close\r\n\r\n`,
-  ],
-  [
-    'If-None-Match of commas',
-    (path) => `GET ${path} HTTP/1.1\r\nHost: x\r\nIf-None-Match: ${','.repeat(5_000)}"\r\n\r\n`,
-  ],
+  ].map(
+    (body): Row => [
+      `the body ${JSON.stringify(body.slice(0, 40))}`,
+      (path) => raw('POST', JSON_BODY, `Content-Length: ${body.length}`)(path) + body,
+    ],
+  ),
+  ['cookies that are none', raw('GET', 'Cookie: %%%=\xff;;;=%')],
+  ['an expectation that is none', raw('POST', 'Expect: nonsense', 'Content-Length: 0')],
+  ['a Connection that names no header', raw('GET', 'Connection: (, \xff,close')],
+  ['If-None-Match of commas', raw('GET', `If-None-Match: ${','.repeat(5_000)}"`)],
 ];
 
 /** Status of the runtime's response to an unsupported HTTP version, or to text that looks like one. */
@@ -185,11 +173,7 @@ describe('a percent-encoded path', () => {
         path: path.replace('{pox}', 'pox4').replace(/\{\w+\}/g, '1'),
       })),
     );
-    routes.push(
-      { method: 'GET', path: '/docs' },
-      { method: 'GET', path: '/metrics' },
-      { method: 'GET', path: '/ready' },
-    );
+    routes.push(...['/docs', '/metrics', '/ready'].map((path) => ({ method: 'GET', path })));
     expect(routes.length).toBeGreaterThan(150);
     for (const { method, path } of routes) {
       const [plain, other] = await Promise.all(

@@ -4,13 +4,9 @@ import { startApi } from '../../src/http/listener.ts';
 import { hash } from '../api/sample-chain.ts';
 import { testApp } from '../api/test-app.ts';
 
-const server = await startApi({
-  app: testApp().app,
-  hostname: '127.0.0.1',
-  port: 0,
-  bodyLimit: 1_000_000,
-  log: () => {},
-});
+const start = () =>
+  startApi({ app: testApp().app, hostname: '127.0.0.1', port: 0, bodyLimit: 1_000_000, log: () => {} });
+const server = await start();
 afterAll(() => server.stop());
 
 /** Sends one request as it is written, to a host with a short name, and returns the complete response. */
@@ -63,13 +59,7 @@ test('returns 431 for headers of more than 16 KiB', async () => {
 });
 
 test('a stopped server refuses connections', async () => {
-  const { url, stop } = await startApi({
-    app: testApp().app,
-    hostname: '127.0.0.1',
-    port: 0,
-    bodyLimit: 1_000_000,
-    log: () => {},
-  });
+  const { url, stop } = await start();
   expect((await fetch(`${url}/extended`)).status).toBe(200);
   await stop();
   expect(fetch(`${url}/extended`)).rejects.toThrow();
