@@ -9,6 +9,7 @@ import { type RealtimeEvent, startRealtime } from '../../src/live/realtime.ts';
 import { MAX_SUBSCRIPTIONS } from '../../src/live/subscriptions.ts';
 import { liveMetrics } from '../../src/metrics/requests.ts';
 import { memoryIndex } from '../support/data/memory-index.ts';
+import { openWebSocket } from '../support/servers/raw-web-socket.ts';
 import { until } from '../support/time/until.ts';
 
 /** A clock with turns that end when the test decides. */
@@ -224,16 +225,8 @@ test('a client may send any number of messages while few are waiting', async () 
 });
 
 const noAnswer = () => new Response('', { status: 500 });
-const local = {
-  what: 'The test',
-  hostname: '127.0.0.1',
-  port: 0,
-  bodyLimit: 0,
-  idleSeconds: 0,
-  fetch: noAnswer,
-  refuse: noAnswer,
-  log: noAnswer,
-};
+const where = { what: 'The test', hostname: '127.0.0.1', port: 0, bodyLimit: 0, idleSeconds: 0 };
+const local = { ...where, fetch: noAnswer, refuse: noAnswer, log: noAnswer };
 
 /** Turns that count the requests for one. */
 class CountedTurns extends Turns {
@@ -298,12 +291,9 @@ test('a realtime client that sends faster than its messages are handled is disco
   });
   using server = listenHttp({ ...local, turns, routes: realtime.routes, websocket: realtime.websocket });
   const connect = async (path: string) => {
-    const socket = new WebSocket(server.url.href.replace('http', 'ws') + path);
+    const socket = await openWebSocket(server.url.href.replace('http', 'ws') + path);
     const answers: string[] = [];
     socket.onmessage = ({ data }) => void answers.push(String(data));
-    await new Promise((opened) => {
-      socket.onopen = opened;
-    });
     return { socket, answers, closed: () => socket.readyState === WebSocket.CLOSED };
   };
   const calm = await connect('extended/v1/ws');

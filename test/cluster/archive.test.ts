@@ -11,8 +11,8 @@ import { lastEntryOf } from '../simulation/archive.ts';
 import { restoredFrom } from '../support/data/archive.ts';
 import { backupOf } from '../support/data/backup.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
-import { directWay, MemoryLog } from '../support/data/memory-log.ts';
-import { openedLog } from '../support/data/opened-log.ts';
+import { MemoryLog } from '../support/data/memory-log.ts';
+import { opening } from '../support/data/opened-log.ts';
 import { journalRows } from '../support/data/tables.ts';
 import { type Serving, serving } from '../support/servers/serving.ts';
 import { until } from '../support/time/until.ts';
@@ -31,12 +31,7 @@ test('the host with the lease archives, and the next holder continues where it s
   const path = join(folder.path, 'archive');
   const store = directoryFiles(path);
   const host = (hostName: string): Promise<Serving> =>
-    serving(
-      { cluster: CLUSTER, hostName, archive: path },
-      undefined,
-      {},
-      { openLog: async () => openedLog(log.client(), log.leases.client(directWay)) },
-    );
+    serving({ cluster: CLUSTER, hostName, archive: path }, undefined, {}, { openLog: opening(log) });
   const lastArchived = async (): Promise<number> => {
     const { last, part } = await findEnd(store);
     return part?.last ?? last.id;
@@ -62,7 +57,7 @@ test('a new host restores the archive of the log with --from, and follows the lo
   const log = new MemoryLog();
   using folder = dataDirectory();
   const path = join(folder.path, 'archive');
-  const openLog = async () => openedLog(log.client(), log.leases.client(directWay));
+  const openLog = opening(log);
   await using first = await serving({ cluster: CLUSTER, hostName: 'one' }, undefined, {}, { openLog });
   const half = events.length >> 1;
   await first.post(events.slice(0, half));

@@ -2,7 +2,6 @@
 import { expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { readDefinition } from '../../src/hooks/definition/definition.ts';
-import { silentMachine } from '../../src/hooks/machine.ts';
 import { openJournalReader } from '../../src/store/files/journal.ts';
 import { commandsOf } from '../../src/store/ingest/commands.ts';
 import { identityEntry, newIdentity } from '../../src/store/ingest/log-identity.ts';
@@ -13,7 +12,7 @@ import { backupOf } from '../support/data/backup.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
 import { simulatedEvents } from '../support/data/ingest.ts';
 import { MemoryLog } from '../support/data/memory-log.ts';
-import { rebuildIndex } from '../support/data/rebuild.ts';
+import { rebuild } from '../support/data/rebuild.ts';
 import { sealing } from '../support/data/sealing.ts';
 import { wholeIndex } from '../support/data/tables.ts';
 import { openHost } from './open-host.ts';
@@ -157,6 +156,6 @@ test('a host that leaves its cluster keeps its data, and a rebuild makes the sam
     expect(alone.hooks.store.records.all('default')).toHaveLength(2);
   }
   const before = wholeIndex(directory.path);
-  rebuildIndex({ directory: directory.path, chainId: null, log: () => {}, force: false, machine: silentMachine });
+  rebuild(directory.path);
   expect(wholeIndex(directory.path)).toEqual(before);
 });

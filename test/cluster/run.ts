@@ -3,13 +3,12 @@ import { expect } from 'bun:test';
 import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import type { Prng } from '../../src/devnet/prng.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
-import { silentMachine } from '../../src/hooks/machine.ts';
 import type { HookRecord } from '../../src/store/hooks/model.ts';
 import { faults } from '../faults/fault-store.ts';
 import { Receivers } from '../simulation/receivers.ts';
 import { World } from '../simulation/world.ts';
 import { MemoryLog } from '../support/data/memory-log.ts';
-import { rebuildIndex } from '../support/data/rebuild.ts';
+import { rebuild } from '../support/data/rebuild.ts';
 import { journalRows, wholeIndex } from '../support/data/tables.ts';
 import { checkAndRecount } from '../support/recounts/recounts.ts';
 import type { Case, Disturbance } from './case.ts';
@@ -110,19 +109,11 @@ class Run {
     await this.world.outcome(this.world.pause(LATE), PATIENCE, 'the last late append');
     late_?.start();
     if (this.receivers !== null) await this.#deliverAll(this.receivers);
-    await this.world.until(
-      () => this.hosts.every((host) => this.#hasAll(host)),
-      PATIENCE,
-      'the same entries on all hosts',
-    );
+    await this.#untilAll((host) => this.#hasAll(host), 'the same entries on all hosts');
     // The last host that stops may leave the world with nothing that could happen, and takes a moment all the same.
     const end = this.world.clock.every(RETRY_MS, () => {});
     for (const host of this.hosts) await this.world.outcome(host.stop(), PATIENCE, 'the end');
-    await this.world.until(
-      () => this.hosts.every((host) => host.isCleanedUp),
-      PATIENCE,
-      'the end of the crashed hosts',
-    );
+    await this.#untilAll(({ isCleanedUp }) => isCleanedUp, 'the end of the crashed hosts');
     end();
   }
 
@@ -138,9 +129,8 @@ class Run {
     }
     expect(checkAndRecount(first.disk.path).flatMap(({ problems }) => problems)).toEqual([]);
     // The index is a function of the entries, including chainhooks and faucet payouts.
-    const { path: directory } = first.disk;
-    rebuildIndex({ directory, chainId: null, log: () => {}, force: false, machine: silentMachine });
-    expect(wholeIndex(directory)).toEqual(index);
+    rebuild(first.disk.path);
+    expect(wholeIndex(first.disk.path)).toEqual(index);
     if (this.receivers !== null) holdDeliveryLaws(this.records, journal, this.receivers.arrived);
     // Acknowledged, and so there; posted by several nodes and again after each failure, and so there once.
     const entriesByKey = Map.groupBy(
@@ -161,22 +151,18 @@ class Run {
   async #deliverAll(receivers: Receivers): Promise<void> {
     receivers.calm();
     const [first] = this.hosts;
-    await this.world.until(
-      () => this.hosts.every((host) => this.#hasAll(host)),
-      PATIENCE,
-      'the same entries everywhere',
-    );
+    await this.#untilAll((host) => this.#hasAll(host), 'the same entries everywhere');
     const enable = async (): Promise<void> => {
       while (!(await first!.enableAll())) await this.world.pause(RETRY_MS);
     };
     await this.world.outcome(enable(), PATIENCE, 'an answer');
     const isDelivered = ({ store }: SimulatedHost) => store !== null && isAtRest(store);
-    await this.world.until(
-      () => this.hosts.every((host) => this.#hasAll(host) && isDelivered(host)),
-      PATIENCE,
-      'the last delivery',
-    );
+    await this.#untilAll((host) => this.#hasAll(host) && isDelivered(host), 'the last delivery');
     this.records = first!.store?.records.all('default') ?? [];
+  }
+
+  #untilAll(holds: (host: SimulatedHost) => boolean, what: string): Promise<void> {
+    return this.world.until(() => this.hosts.every(holds), PATIENCE, what);
   }
 
   #hasAll(host: SimulatedHost): boolean {

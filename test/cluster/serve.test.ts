@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
 import { OperatorError } from '../../src/base/errors.ts';
 import { ASK_MS } from '../../src/cluster/lease-keeper.ts';
-import { LogUnavailableError, type SharedLog } from '../../src/cluster/shared-log.ts';
+import { LogUnavailableError } from '../../src/cluster/shared-log.ts';
 import type { OpenLog } from '../../src/commands/cluster/host.ts';
 import { realEnvironment } from '../../src/commands/serve/environment.ts';
 import { serveUntilSignal, startServing } from '../../src/commands/serve/serve.ts';
@@ -19,8 +19,8 @@ import { CHAIN_START, nextChain } from '../../src/store/log/entry.ts';
 import { definition } from '../hooks/server.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
 import { entryOf, openAt } from '../support/data/ingest.ts';
-import { directWay, MemoryLog } from '../support/data/memory-log.ts';
-import { openedLog } from '../support/data/opened-log.ts';
+import { MemoryLog } from '../support/data/memory-log.ts';
+import { opening } from '../support/data/opened-log.ts';
 import { metricOf } from '../support/servers/metrics.ts';
 import { NO_NODE, type Serving, serving } from '../support/servers/serving.ts';
 import { type HeldClock, heldClock } from '../support/time/held-clock.ts';
@@ -28,12 +28,6 @@ import { until } from '../support/time/until.ts';
 
 const CLUSTER = 'postgres://nobody@127.0.0.1:1/log';
 const events = [...devnetEvents({ seed: 5, blocks: 4, accounts: 4, transactionsPerBlock: 1, forkEvery: 0 })];
-
-/** Opens a log. The replacements are parts of its client. */
-const opening =
-  (log: MemoryLog, replaced: Partial<SharedLog> = {}): OpenLog =>
-  async () =>
-    openedLog({ ...log.client(), ...replaced }, log.leases.client(directWay));
 
 const host = (log: MemoryLog, flags: Record<string, string> = {}, clock: Clock = systemClock): Promise<Serving> =>
   serving({ cluster: CLUSTER, ...flags }, undefined, {}, { openLog: opening(log), clock });

@@ -6,13 +6,12 @@ import { join } from 'node:path';
 import { recordingRow } from '../../src/chain/recording.ts';
 import { runExport } from '../../src/commands/data/export.ts';
 import { runImport } from '../../src/commands/data/import.ts';
-import { silentMachine } from '../../src/hooks/machine.ts';
 import { readSettingsOf } from '../../src/settings/config.ts';
 import { nextChain } from '../../src/store/log/entry.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
 import { simulatedEvents } from '../support/data/ingest.ts';
 import { MemoryLog } from '../support/data/memory-log.ts';
-import { rebuildIndex } from '../support/data/rebuild.ts';
+import { rebuild } from '../support/data/rebuild.ts';
 import { journalRows, tables, wholeIndex } from '../support/data/tables.ts';
 import { openHost } from './open-host.ts';
 
@@ -48,7 +47,7 @@ test('every host keeps the numbers of entries that only the next version support
   expect([journalRows(here.path), wholeIndex(here.path)]).toEqual([journal, index]);
 
   // The host is upgraded: it continues, or rebuilds its index.
-  rebuildIndex({ directory: here.path, chainId: null, machine: silentMachine, log: () => {}, force: false });
+  rebuild(here.path);
   {
     await using upgraded = openHost(log.client(), here.path);
     appendNext(log, 0);

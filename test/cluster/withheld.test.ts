@@ -19,9 +19,9 @@ import { backupOf, restored } from '../support/data/backup.ts';
 import { copyFile, withholdEntries } from '../support/data/copy.ts';
 import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
 import { openAt, simulatedEvents } from '../support/data/ingest.ts';
-import { directWay, MemoryLog } from '../support/data/memory-log.ts';
-import { openedLog } from '../support/data/opened-log.ts';
-import { rebuildIndex } from '../support/data/rebuild.ts';
+import { MemoryLog } from '../support/data/memory-log.ts';
+import { opening } from '../support/data/opened-log.ts';
+import { rebuild } from '../support/data/rebuild.ts';
 import { tables, wholeIndex } from '../support/data/tables.ts';
 import { addOldNames } from '../support/events/old-names.ts';
 import { assertProperty, character } from '../support/property.ts';
@@ -33,8 +33,9 @@ import { openHost } from './open-host.ts';
 const events = simulatedEvents({ seed: 8, blocks: 6, accounts: 3, transactionsPerBlock: 1, forkEvery: 3 });
 const half = events.length >> 1;
 const uuid = crypto.randomUUID();
+const ENABLED = { enable_on_registration: true };
 const body = {
-  ...definition('http://127.0.0.1:9/receiver-of-nobody-else', [{ type: 'coinbase' }], { enable_on_registration: true }),
+  ...definition('http://127.0.0.1:9/receiver-of-nobody-else', [{ type: 'coinbase' }], ENABLED),
   name: 'a secret name',
 };
 
@@ -121,12 +122,20 @@ test('a public backup contains no commands or results, and proves all entries', 
   expect(wholeIndex(whole).hooks).toHaveLength(1);
 });
 
+function expectSound(directory: string): void {
+  expect(checkAndRecount(directory, { deep: silentMachine }).flatMap(({ problems }) => problems)).toEqual([]);
+}
+
+/** A rebuild from the journal makes the same index. */
+function expectRebuilt(directory: string): void {
+  const before = wholeIndex(directory);
+  rebuild(directory);
+  expect(wholeIndex(directory)).toEqual(before);
+}
+
 test('data restored from it equal a rebuild from its journal', () => {
-  const problems = checkAndRecount(published, { deep: silentMachine }).flatMap((row) => row.problems);
-  expect(problems).toEqual([]);
-  const before = wholeIndex(published);
-  rebuildIndex({ directory: published, chainId: null, log: () => {}, force: false, machine: silentMachine });
-  expect(wholeIndex(published)).toEqual(before);
+  expectSound(published);
+  expectRebuilt(published);
 });
 
 test('a recording of it equals a recording of the original data', async () => {
@@ -178,14 +187,11 @@ test('a host follows a log with withheld entries, and ends at one whose hashes d
 
 test('the published data of a host with chainhooks equal a rebuild from their journal', async () => {
   const lived = join(folder.path, 'lived');
-  const target = receiver();
-  using _ = target;
+  using target = receiver();
   const chain = simulatedEvents({ seed: 8, blocks: 12, accounts: 3, transactionsPerBlock: 1, forkEvery: 3 });
   {
     await using server = await hookServer({}, lived);
-    const hook = definition(target.url, [{ type: 'coinbase' }, { type: 'stx_event' }], {
-      enable_on_registration: true,
-    });
+    const hook = definition(target.url, [{ type: 'coinbase' }, { type: 'stx_event' }], ENABLED);
     const { uuid: first } = (await server.request('POST', '/chainhooks/me', hook)).body;
     const status = async () => (await server.request('GET', `/chainhooks/me/${first}`)).body.status;
     await server.request('POST', '/chainhooks/me/secret');
@@ -206,18 +212,15 @@ test('the published data of a host with chainhooks equal a rebuild from their jo
   await backupOf(lived, join(folder.path, 'of-lived'), { signer });
   const restoredData = join(folder.path, 'left');
   await restored(join(folder.path, 'of-lived'), restoredData);
-  const run = { deep: silentMachine };
-  expect(checkAndRecount(restoredData, run).flatMap(({ problems }) => problems)).toEqual([]);
-  const index = wholeIndex(restoredData);
-  rebuildIndex({ directory: restoredData, chainId: null, log: () => {}, force: false, machine: silentMachine });
-  expect(wholeIndex(restoredData)).toEqual(index);
+  expectSound(restoredData);
+  expectRebuilt(restoredData);
   // A chainhook that is registered there from now on is an ordinary entry.
   {
     await using server = await hookServer({}, restoredData);
-    const hook = definition(target.url, [{ type: 'coinbase' }], { enable_on_registration: true });
+    const hook = definition(target.url, [{ type: 'coinbase' }], ENABLED);
     expect((await server.request('POST', '/chainhooks/me', hook)).status).toBe(200);
   }
-  expect(checkAndRecount(restoredData, run).flatMap(({ problems }) => problems)).toEqual([]);
+  expectSound(restoredData);
 });
 
 test('hashes that are changed in the file are found', () => {
@@ -238,7 +241,6 @@ test('hashes that are changed in the file are found', () => {
 });
 
 test("data of a public backup can't join the log that has the commands", async () => {
-  const openLog = async () => openedLog(log.client(), log.leases.client(directWay));
-  const joining = serving({ cluster: 'postgres://127.0.0.1/none' }, published, {}, { openLog });
+  const joining = serving({ cluster: 'postgres://127.0.0.1/none' }, published, {}, { openLog: opening(log) });
   await expect(joining).rejects.toThrow('come from a public backup, which lacks the private commands');
 });

@@ -12,16 +12,10 @@ import {
   poxTuple,
   stacksToBitcoin,
 } from '../../src/codec/bitcoin-address.ts';
-import { decodeClarity } from '../../src/codec/clarity.ts';
 import { clarity } from '../../src/codec/clarity-encode.ts';
 import { fromHex } from '../../src/codec/hex.ts';
+import { decodedValue } from '../support/events/clarity-values.ts';
 import { assertProperty } from '../support/property.ts';
-
-const decode = (bytes: Uint8Array) => {
-  const value = decodeClarity(bytes);
-  if (!value.ok) throw value.error;
-  return value.value;
-};
 
 test.each([
   ['SP2J6ZY48GV1EZ5V2V5RB9MP66SW86PYKKNRV9EJ7', '1FzTxL9Mxnm2fdmnQEArfhzJHevwbvcH6d'],
@@ -145,8 +139,8 @@ describe('PoX addresses', () => {
     assertProperty(
       fc.property(poxAddress(), (address) => {
         const tuple = poxTuple(address);
-        expect(poxAddressOf(decode(tuple))).toEqual(address);
-        expect(poxAddressOf(decode(clarity.some(tuple)))).toEqual(address);
+        expect(poxAddressOf(decodedValue(tuple))).toEqual(address);
+        expect(poxAddressOf(decodedValue(clarity.some(tuple)))).toEqual(address);
       }),
       { always: 'each address is written and read back' },
     );
@@ -161,7 +155,7 @@ describe('PoX addresses', () => {
       clarity.tuple({ hashbytes: buffer, version: clarity.uint(0) }),
       clarity.tuple({ hashbytes: buffer, version: clarity.buffer(new Uint8Array(2)) }),
     ]) {
-      expect(poxAddressOf(decode(bytes))).toBeNull();
+      expect(poxAddressOf(decodedValue(bytes))).toBeNull();
     }
   });
 });

@@ -1,10 +1,10 @@
 import { expect, test } from 'bun:test';
-import { decodeClarity } from '../../src/codec/clarity.ts';
 import { clarity } from '../../src/codec/clarity-encode.ts';
 import { namedArguments } from '../../src/devnet/contract.ts';
 import { pox4 } from '../../src/devnet/contracts/pox-4.ts';
 import { cycles, poxAddress } from '../../src/devnet/pox.ts';
 import { World } from '../../src/devnet/world.ts';
+import { decodedValue } from '../support/events/clarity-values.ts';
 
 const contract = 'ST000000000000000000002AMW42H.pox-4';
 const stacker = 'ST1PQHQKV0RJXZFY1DGX8MNSNYVE3VGZJSRTPGZGM';
@@ -15,11 +15,7 @@ test('a pool that stacks the same delegation twice gets the error for a stacker 
   const world = new World();
   world.credit(stacker, 1_000n);
   const call = (sender: string, name: string, ...args: Uint8Array[]) => {
-    const values = args.map((bytes) => {
-      const decoded = decodeClarity(bytes);
-      if (!decoded.ok) throw new Error('an argument is no value');
-      return decoded.value;
-    });
+    const values = args.map(decodedValue);
     const simulated = pox4.functions![name]!;
     const outcome = simulated.run!({ world, contract, sender, burnHeight }, namedArguments(simulated, values));
     for (const event of outcome.events) world.apply(event);

@@ -1,5 +1,4 @@
 import { expect, test } from 'bun:test';
-import { decodeClarity } from '../../src/codec/clarity.ts';
 import { clarity } from '../../src/codec/clarity-encode.ts';
 import type { ContractCall } from '../../src/devnet/contract.ts';
 import { pox5 } from '../../src/devnet/contracts/pox-5.ts';
@@ -7,6 +6,7 @@ import { cycles } from '../../src/devnet/pox.ts';
 import { Prng } from '../../src/devnet/prng.ts';
 import { owedTo } from '../../src/devnet/staking-state.ts';
 import { World } from '../../src/devnet/world.ts';
+import { decodedValue } from '../support/events/clarity-values.ts';
 
 const contract = 'ST000000000000000000002AMW42H.pox-5';
 const sender = 'ST1PQHQKV0RJXZFY1DGX8MNSNYVE3VGZJSRTPGZGM';
@@ -23,9 +23,9 @@ function printsOf(world: World, burnHeight: number, isWanted: (call: ContractCal
   for (const event of outcome.events) world.apply(event);
   return outcome.events.flatMap((event) => {
     if (event.type !== 'contract_event') return [];
-    const decoded = decodeClarity(event.value);
-    if (!decoded.ok || decoded.value.type !== 'tuple') throw new Error('the print is not a tuple');
-    return [new Map(decoded.value.value)];
+    const print = decodedValue(event.value);
+    if (print.type !== 'tuple') throw new Error('the print is not a tuple');
+    return [new Map(print.value)];
   });
 }
 

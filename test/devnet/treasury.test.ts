@@ -1,10 +1,10 @@
 /** The treasury contract of the simulated network: its checks of amounts and balances. */
 import { expect, test } from 'bun:test';
-import { decodeClarity } from '../../src/codec/clarity.ts';
 import { clarity } from '../../src/codec/clarity-encode.ts';
 import { namedArguments } from '../../src/devnet/contract.ts';
 import { treasury } from '../../src/devnet/contracts/treasury.ts';
 import { World } from '../../src/devnet/world.ts';
+import { decodedValue } from '../support/events/clarity-values.ts';
 
 const sender = 'ST1PQHQKV0RJXZFY1DGX8MNSNYVE3VGZJSRTPGZGM';
 const contract = `${sender}.treasury`;
@@ -30,11 +30,7 @@ function call(name: string, args: readonly Uint8Array[]) {
   const world = new World();
   world.credit(sender, BALANCE);
   world.credit(contract, BALANCE);
-  const values = args.map((bytes) => {
-    const decoded = decodeClarity(bytes);
-    if (!decoded.ok) throw new Error('an argument is no value');
-    return decoded.value;
-  });
+  const values = args.map(decodedValue);
   const simulated = treasury.functions![name]!;
   const context = { world, contract, sender, burnHeight: 1 };
   const { ok, result, events } = simulated.run!(context, namedArguments(simulated, values));

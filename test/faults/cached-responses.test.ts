@@ -8,12 +8,11 @@ import fc from 'fast-check';
 import { systemClock } from '../../src/base/clock.ts';
 import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import { Prng } from '../../src/devnet/prng.ts';
-import { silentMachine } from '../../src/hooks/machine.ts';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';
 import { appOf } from '../support/api/app.ts';
 import { type GetRoute, getRoutes, randomUrl, Subjects } from '../support/api/random-urls.ts';
 import { emptyDirectory, openAt, received } from '../support/data/ingest.ts';
-import { rebuildIndex } from '../support/data/rebuild.ts';
+import { rebuild } from '../support/data/rebuild.ts';
 import { besides, eventsOf, forks } from '../support/events/forked-chain.ts';
 import { assertProperty, casesOf, Seen, timeout } from '../support/property.ts';
 
@@ -155,13 +154,7 @@ class World {
     // Snapshots end with their turn, and no other process is in the midst of one of ours.
     await systemClock.turn();
     this.#open[Symbol.dispose]();
-    rebuildIndex({
-      directory: this.#directory.path,
-      chainId: null,
-      machine: silentMachine,
-      log: () => {},
-      force: false,
-    });
+    rebuild(this.#directory.path);
     this.#open = openAt(this.#directory.path);
     this.old.look();
   }

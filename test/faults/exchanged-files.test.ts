@@ -15,7 +15,7 @@ import { indexPath, journalPath } from '../../src/store/files/database.ts';
 import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
 import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
 import { ingestOf, openAt, simulatedEvents } from '../support/data/ingest.ts';
-import { rebuildIndex } from '../support/data/rebuild.ts';
+import { rebuild } from '../support/data/rebuild.ts';
 import { journalRows, type Tables, tables, wholeIndex } from '../support/data/tables.ts';
 import { casesOf } from '../support/property.ts';
 
@@ -180,10 +180,8 @@ test('a rebuild repairs refused files', () => {
     if (belongs) continue;
     if (pair.journal === 'missing') continue;
     using directory = directoryOf(pair);
-    const rebuild = (force: boolean) =>
-      rebuildIndex({ directory: directory.path, chainId: null, machine: silentMachine, log: () => {}, force });
-    expect({ pair, refused: refusalOf(() => rebuild(false)) !== null }).toEqual({ pair, refused: true });
-    rebuild(true);
+    expect({ pair, refused: refusalOf(() => void rebuild(directory.path)) !== null }).toEqual({ pair, refused: true });
+    rebuild(directory.path, { force: true });
     expect(resume(directory.path, inJournal.chain)).toBeNull();
     expectWhole(pair, directory.path, inJournal.chain, { deep: true });
   }

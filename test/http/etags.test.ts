@@ -5,14 +5,13 @@ import fc from 'fast-check';
 import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import { Prng } from '../../src/devnet/prng.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
-import { silentMachine } from '../../src/hooks/machine.ts';
 import type { ETagKind } from '../../src/http/etag.ts';
 import * as tags from '../../src/http/etag.ts';
 import type { Reader } from '../../src/store/read/index-reader.ts';
 import { openApi } from '../support/api/api.ts';
 import { routesOf } from '../support/api/app.ts';
 import { emptyDirectory, ingestOf, openAt, openNew, received } from '../support/data/ingest.ts';
-import { rebuildIndex } from '../support/data/rebuild.ts';
+import { rebuild } from '../support/data/rebuild.ts';
 import { alice, announcement, block, bob, deployment, receipt, START, transfer } from '../support/events/handmade.ts';
 import { addOldNames } from '../support/events/old-names.ts';
 import { candidatesOf } from '../support/generate/example-candidates.ts';
@@ -98,7 +97,7 @@ test('two states of the mempool never share an ETag, even after a rebuild or in 
     open.ingest.receive(announcement([transfer(alice, 0, 200)], START + 61));
     await tagNow();
   }
-  rebuildIndex({ directory: directory.path, chainId: null, machine: silentMachine, log: () => {}, force: false });
+  rebuild(directory.path);
   const unchanged = (await askAgain(directory.path, MEMPOOL, null)).tag;
   expect(unchanged).toBe(tags.at(-1) ?? null);
   {

@@ -2,10 +2,9 @@ import { expect, test } from 'bun:test';
 import { statSync } from 'node:fs';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
-import { silentMachine } from '../../src/hooks/machine.ts';
 import type { LogEvent } from '../../src/log.ts';
 import { indexPath } from '../../src/store/files/database.ts';
-import { rebuildIndex } from '../support/data/rebuild.ts';
+import { rebuild } from '../support/data/rebuild.ts';
 import { type Serving, serving } from '../support/servers/serving.ts';
 import { until } from '../support/time/until.ts';
 
@@ -28,14 +27,7 @@ test('a server keeps its addresses when it switches to a rebuilt index', async (
   await using server = await serving({ logLevel: 'info' }, undefined, {}, environment);
   await server.post(events.slice(0, half));
   const [height, file] = [await heightOf(server), statSync(indexPath(server.directory)).ino];
-  const { isInstalled } = rebuildIndex({
-    directory: server.directory,
-    chainId: null,
-    machine: silentMachine,
-    log: () => {},
-    force: false,
-    beside: true,
-  });
+  const { isInstalled } = rebuild(server.directory, { beside: true });
   expect(isInstalled).toBe(false);
   for (const call of due) call();
   await until(() => seen.filter(({ event }) => event === 'started').length === 2);

@@ -4,11 +4,10 @@ import { expect, test } from 'bun:test';
 import { rmSync } from 'node:fs';
 import { systemClock } from '../../src/base/clock.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
-import { silentMachine } from '../../src/hooks/machine.ts';
 import { indexPath } from '../../src/store/files/database.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
 import { openAt, received, simulatedEvents } from '../support/data/ingest.ts';
-import { rebuildIndex } from '../support/data/rebuild.ts';
+import { rebuild } from '../support/data/rebuild.ts';
 import { type Serving, serving } from '../support/servers/serving.ts';
 import { heldClock } from '../support/time/held-clock.ts';
 import { until } from '../support/time/until.ts';
@@ -54,10 +53,10 @@ for (const threads of ['0', '1']) {
     }
     rmSync(indexPath(directory.path));
     expect(await readyWhen(reader, ({ reason }) => reason !== null)).toMatchObject([503, { reason: missing }]);
-    rebuildIndex({ directory: directory.path, chainId: null, machine: silentMachine, log: () => {}, force: false });
+    rebuild(directory.path);
     expect(await readyWhen(reader, ({ height }) => height === 5)).toMatchObject([200, { reason: null }]);
     // A new file in the place of the existing one.
-    rebuildIndex({ directory: directory.path, chainId: null, machine: silentMachine, log: () => {}, force: false });
+    rebuild(directory.path);
     {
       using writer = openAt(directory.path);
       for (const event of devnetEvents({ ...CHAIN, blocks: 7 })) {

@@ -116,54 +116,37 @@ test('gives up on a failing server after six tries', async () => {
 
 test('a refused connection is an error that permits a retry', async () => {
   const error = await refusal(store(KEY, undefined, { AWS_ENDPOINT_URL: 'http://127.0.0.1:1' }).write('two', BODY));
-  expect([error.message, error.exitCode]).toEqual([
-    `s3://${KEY} can't be reached: the connection failed.`,
-    EXIT.temporary,
-  ]);
+  const message = `s3://${KEY} can't be reached: the connection failed.`;
+  expect(error).toMatchObject({ message, exitCode: EXIT.temporary });
 });
 
-const refusals: readonly [
-  what: string,
-  given: Record<string, string | undefined>,
-  key: string,
-  says: RegExp,
-  remedy: RegExp,
-][] = [
+type Variables = Record<string, string | undefined>;
+
+test.each<[how: string, variables: Variables, message: RegExp, remedy: RegExp, key?: string]>([
   [
     'without credentials',
     { AWS_ACCESS_KEY_ID: undefined },
-    'bucket/k',
     /^The credentials for S3 are missing\.$/,
     /AWS_ACCESS_KEY_ID/,
   ],
   [
     'with an unknown key',
     { AWS_ACCESS_KEY_ID: 'AKOTHER' },
-    'bucket/k',
     /rejects the access key.*InvalidAccessKeyId/,
     /AWS_ACCESS_KEY_ID/,
   ],
-  [
-    'with a wrong secret',
-    { AWS_SECRET_ACCESS_KEY: 'x' },
-    'bucket/k',
-    /does not accept the secret key/,
-    /AWS_SECRET_ACCESS_KEY/,
-  ],
-  ['in another region', { AWS_REGION: 'moon-1' }, 'bucket/k', /in another region/, /AWS_REGION/],
+  ['with a wrong secret', { AWS_SECRET_ACCESS_KEY: 'x' }, /does not accept the secret key/, /AWS_SECRET_ACCESS_KEY/],
+  ['in another region', { AWS_REGION: 'moon-1' }, /in another region/, /AWS_REGION/],
   [
     'at an address without a scheme',
     { AWS_ENDPOINT_URL: 'localhost:9000' },
-    'bucket/k',
     /localhost:9000, isn't a URL/,
     /AWS_ENDPOINT_URL/,
   ],
-  ['in no bucket', {}, 'bucked/k', /There is no such bucket: s3:\/\/bucked\/k/, /Create the bucket/],
-];
-
-test.each(refusals)('%s S3 requests fail with the reason', async (_, overrides, key, says, remedy) => {
+  ['in no bucket', {}, /There is no such bucket: s3:\/\/bucked\/k/, /Create the bucket/, 'bucked/k'],
+])('%s S3 requests fail with the reason', async (_, overrides, message, remedy, ...[key = 'bucket/k']) => {
   const error = await refusal(store(key, undefined, overrides).write('one', BODY));
-  expect(error.message).toMatch(says);
+  expect(error.message).toMatch(message);
   expect(error.remedy).toMatch(remedy);
   expect(error.exitCode).toBe(EXIT.operator);
 });

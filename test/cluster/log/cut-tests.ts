@@ -177,19 +177,14 @@ export function cutTests(fixture: () => EngineFixture): void {
       };
     }
 
-    test('with an error writes nothing, and the next append succeeds', async () => {
+    test.each([
+      ['with an error writes nothing', 'pg_cancel_backend', 'unavailable'],
+      ['with its session leaves the outcome unknown', 'pg_terminate_backend', 'unknown'],
+    ] as const)('%s, and the next append succeeds', async (_, end, outcome) => {
       await using log = await fixture().newLog();
       const first = entryAfter(START);
       await log.append([first], START);
-      expect(await blocked(log, first, 'pg_cancel_backend')).toBe('unavailable');
-      expect(await log.append([entryAfter(first)], first)).toBe('appended');
-    });
-
-    test('with its session leaves the outcome unknown, and the next append succeeds', async () => {
-      await using log = await fixture().newLog();
-      const first = entryAfter(START);
-      await log.append([first], START);
-      expect(await blocked(log, first, 'pg_terminate_backend')).toBe('unknown');
+      expect(await blocked(log, first, end)).toBe(outcome);
       expect(await log.append([entryAfter(first)], first)).toBe('appended');
     });
 

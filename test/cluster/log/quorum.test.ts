@@ -221,13 +221,10 @@ describeWith('PostgreSQL', hasPostgres, () => {
     /** The outcome of an event if each wait for a standby times out. */
     async function answerOf({ host }: typeof other, event: ReceivedEvent): Promise<unknown> {
       const answer = host.receive(event).catch((error: unknown) => error);
-      let isAnswered = false;
-      void answer.then(() => {
-        isAnswered = true;
-      });
+      const isAnswered = () => Bun.peek.status(answer) === 'fulfilled';
       await until(async () => {
-        if (!isAnswered && (await waiting()).length > 0) clock.pass(STATEMENT_MS);
-        return isAnswered;
+        if (!isAnswered() && (await waiting()).length > 0) clock.pass(STATEMENT_MS);
+        return isAnswered();
       }, 'the answer');
       return answer;
     }

@@ -2,7 +2,8 @@
 
 import type { LeaseEngine } from '../../../src/cluster/leases.ts';
 import type { SharedLog } from '../../../src/cluster/shared-log.ts';
-import type { OpenedLog } from '../../../src/commands/cluster/host.ts';
+import type { OpenedLog, OpenLog } from '../../../src/commands/cluster/host.ts';
+import { directWay, type MemoryLog } from './memory-log.ts';
 
 /** A log with a host `other` that has one entry. */
 export const openedLog = (log: SharedLog, leases: LeaseEngine): OpenedLog => ({
@@ -20,3 +21,9 @@ export const openedLog = (log: SharedLog, leases: LeaseEngine): OpenedLog => ({
     engine: { server: 'memory', version: '', synchronous: null, standbys: [], warnings: [] },
   }),
 });
+
+/** Returns a function that opens a log for a server. @param replaced parts of its client */
+export const opening =
+  (log: MemoryLog, replaced: Partial<SharedLog> = {}): OpenLog =>
+  async () =>
+    openedLog({ ...log.client(), ...replaced }, log.leases.client(directWay));

@@ -10,3 +10,7 @@ export function rebuildIndex(options: Pick<RebuildOptions, 'directory'> & Partia
   using rebuild = beginRebuild({ chainId: null, machine: silentMachine, log: () => {}, force: false, ...options });
   return rebuild.finish();
 }
+
+/** Rebuilds a directory without chainhooks, as {@link rebuildIndex}. */
+export const rebuild = (directory: string, options: Partial<RebuildOptions> = {}): Rebuilt =>
+  rebuildIndex({ directory, chainId: null, machine: silentMachine, log: () => {}, force: false, ...options });
