@@ -91,22 +91,18 @@ test('a directory in place of a database is named', () => {
 });
 
 test('a full database is reported through the error that it causes', () => {
-  const db = new Database(pathOf('small.db'));
-  try {
-    db.run('CREATE TABLE t (x)');
-    db.run('PRAGMA max_page_count = 3');
-    const error = errorOf(() => {
-      try {
-        for (;;) db.run('INSERT INTO t VALUES (zeroblob(10000))');
-      } catch (cause) {
-        throw new StoreUnavailableError('full', cause);
-      }
-    });
-    expect(error.message).toBe('The disk of DATA is full.');
-    expect(error.exitCode).toBe(EXIT.operator);
-  } finally {
-    db.close();
-  }
+  using db = new Database(pathOf('small.db'));
+  db.run('CREATE TABLE t (x)');
+  db.run('PRAGMA max_page_count = 3');
+  const error = errorOf(() => {
+    try {
+      for (;;) db.run('INSERT INTO t VALUES (zeroblob(10000))');
+    } catch (cause) {
+      throw new StoreUnavailableError('full', cause);
+    }
+  });
+  expect(error.message).toBe('The disk of DATA is full.');
+  expect(error.exitCode).toBe(EXIT.operator);
 });
 
 test("SQLite reports a full disk if the write-ahead log's index can't grow", () => {
@@ -117,15 +113,11 @@ test("SQLite reports a full disk if the write-ahead log's index can't grow", () 
 
 test('a locked database exits with the code to start again', () => {
   copyFileSync(pathOf('whole', 'index.db'), pathOf('busy.db'));
-  const [holder, other] = [new Database(pathOf('busy.db')), new Database(pathOf('busy.db'))];
-  try {
-    holder.run('BEGIN EXCLUSIVE');
-    const error = errorOf(() => other.run('BEGIN EXCLUSIVE'));
-    expect([error.message, error.exitCode]).toEqual(['DATA is in use by another process.', EXIT.temporary]);
-  } finally {
-    holder.close();
-    other.close();
-  }
+  using holder = new Database(pathOf('busy.db'));
+  using other = new Database(pathOf('busy.db'));
+  holder.run('BEGIN EXCLUSIVE');
+  const error = errorOf(() => other.run('BEGIN EXCLUSIVE'));
+  expect([error.message, error.exitCode]).toEqual(['DATA is in use by another process.', EXIT.temporary]);
 });
 
 test('other errors stay unchanged', () => {

@@ -37,23 +37,19 @@ describe('a delayed answer', () => {
     ['one with characters of all lengths', 'xä漢😀'.repeat(5_000)],
     ['one that fills the buffers of a connection', 'x'.repeat(20_000_000)],
   ])('has its length and its bytes: %s', async (_, text) => {
-    const server = answeringLater(text);
-    try {
-      const response = await fetch(server.url);
-      expect(response.headers.get('content-length')).toBe(String(Buffer.byteLength(text)));
-      expect(response.headers.get('etag')).toBe('"tag"');
-      expect(await response.text()).toBe(text);
-    } finally {
-      await server.stop(true);
-    }
+    using server = answeringLater(text);
+    const response = await fetch(server.url);
+    expect(response.headers.get('content-length')).toBe(String(Buffer.byteLength(text)));
+    expect(response.headers.get('etag')).toBe('"tag"');
+    expect(await response.text()).toBe(text);
   });
 
   // The runtime sends each write at once, so that each write is a TCP segment. A long write takes a few segments.
   test.skipIf(!hasGlibc).each([1_000, 15_360, 40_000])('of %d bytes is sent in one piece', async (bytes) => {
-    const server = answeringLater('x'.repeat(bytes));
+    using server = answeringLater('x'.repeat(bytes));
     const { promise: answered, resolve } = Promise.withResolvers<void>();
     let received = 0;
-    const socket = await Bun.connect<undefined>({
+    using socket = await Bun.connect<undefined>({
       hostname: '127.0.0.1',
       port: server.port!,
       socket: {
@@ -63,14 +59,9 @@ describe('a delayed answer', () => {
         },
       },
     });
-    try {
-      socket.write('GET / HTTP/1.1\r\nHost: test\r\n\r\n');
-      await answered;
-      expect(segmentsReceived(socket)).toBeLessThan(5);
-    } finally {
-      socket.end();
-      await server.stop(true);
-    }
+    socket.write('GET / HTTP/1.1\r\nHost: test\r\n\r\n');
+    await answered;
+    expect(segmentsReceived(socket)).toBeLessThan(5);
   });
 });
 

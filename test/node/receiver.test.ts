@@ -2,30 +2,27 @@
 import { expect, test } from 'bun:test';
 import { MAX_FOREIGN_DEPTH, parsedJson } from '../../src/base/json.ts';
 import { readPayload } from '../../src/chain/payload-reader.ts';
-import { eventIntake } from '../../src/node/event-intake.ts';
+import { eventIntake, type IntakeOptions } from '../../src/node/event-intake.ts';
 import { type ReceiverEvent, startReceiver } from '../../src/node/receiver.ts';
 import { ForeignChainError } from '../../src/store/ingest/chain-identity.ts';
 import { UnknownParentError } from '../../src/store/ingest/known-blocks.ts';
 import { rawExchange } from '../support/servers/raw-http.ts';
 import { until } from '../support/time/until.ts';
 
+/** Starts a receiver of short events. */
+function receiving(options: Omit<IntakeOptions, 'log'>) {
+  const logged: (ReceiverEvent & { reason?: string })[] = [];
+  const log = (event: ReceiverEvent): void => void logged.push(event);
+  const intake = eventIntake({ ...options, log });
+  const { url, stop } = startReceiver({ hostname: '127.0.0.1', port: 0, bodyLimit: 1_000, intake, log });
+  return { url, logged, [Symbol.asyncDispose]: stop };
+}
+
 /** Posts one event to a receiver that fails to store it. */
 async function postFailing(error: Error, options: { fill?: () => void } = {}) {
-  const logged: unknown[] = [];
-  const log = (event: ReceiverEvent): void => void logged.push(event);
-  const receiver = startReceiver({
-    hostname: '127.0.0.1',
-    port: 0,
-    bodyLimit: 1_000,
-    intake: eventIntake({ receive: () => Promise.reject(error), log, ...options }),
-    log,
-  });
-  try {
-    const response = await fetch(`${receiver.url}/new_block`, { method: 'POST', body: '{}' });
-    return { status: response.status, body: (await response.json()) as unknown, logged };
-  } finally {
-    await receiver.stop();
-  }
+  await using receiver = receiving({ receive: () => Promise.reject(error), ...options });
+  const response = await fetch(`${receiver.url}/new_block`, { method: 'POST', body: '{}' });
+  return { status: response.status, body: (await response.json()) as unknown, logged: receiver.logged };
 }
 
 test('only the log contains the cause of an unexpected failure', async () => {
@@ -104,25 +101,15 @@ test("missing blocks that the node won't send again are logged once, with the re
 });
 
 test.each([1_001, 1_000_000])('an event of %d bytes in chunks is rejected and logged as too long', async (length) => {
-  const logged: { event: string; reason?: string }[] = [];
-  const receiver = startReceiver({
-    hostname: '127.0.0.1',
-    port: 0,
-    bodyLimit: 1_000,
-    intake: eventIntake({ receive: () => 'applied', log: () => {} }),
-    log: (event) => void logged.push(event),
-  });
-  try {
-    const head = 'POST /new_block HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked';
-    const chunk = `${length.toString(16)}\r\n${' '.repeat(length)}\r\n0\r\n\r\n`;
-    expect((await rawExchange(receiver.url, `${head}\r\n\r\n${chunk}`)).status).toBe(413);
-    await until(() => logged.length > 0, 'the line of the log');
-    expect(logged.map(({ event, reason = '' }) => [event, reason.split(':')[0]])).toEqual([
-      ['event_rejected', 'The body must not be longer than 1000 bytes'],
-    ]);
-  } finally {
-    await receiver.stop();
-  }
+  await using receiver = receiving({ receive: () => 'applied' });
+  const { url, logged } = receiver;
+  const head = 'POST /new_block HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked';
+  const chunk = `${length.toString(16)}\r\n${' '.repeat(length)}\r\n0\r\n\r\n`;
+  expect((await rawExchange(url, `${head}\r\n\r\n${chunk}`)).status).toBe(413);
+  await until(() => logged.length > 0, 'the line of the log');
+  expect(logged.map(({ event, reason = '' }) => [event, reason.split(':')[0]])).toEqual([
+    ['event_rejected', 'The body must not be longer than 1000 bytes'],
+  ]);
 });
 
 test('an event with too many nested levels is rejected before it is parsed', async () => {

@@ -270,7 +270,7 @@ test('a missing file on a web server is null, and a forbidden file is an error',
 
 test('reconnects if the connection is cut in the middle of a file', async () => {
   let requests = 0;
-  const cutting = Bun.listen({
+  using cutting = Bun.listen({
     hostname: '127.0.0.1',
     port: 0,
     socket: {
@@ -283,10 +283,6 @@ test('reconnects if the connection is cut in the middle of a file', async () => 
     },
   });
   const clock = impatientClock();
-  try {
-    expect(await fromWeb(`http://127.0.0.1:${cutting.port}/s`, clock).read('one', bounds)).toEqual(BODY);
-  } finally {
-    cutting.stop(true);
-  }
+  expect(await fromWeb(`http://127.0.0.1:${cutting.port}/s`, clock).read('one', bounds)).toEqual(BODY);
   expect(clock.waits).toEqual([1_000]);
 });
