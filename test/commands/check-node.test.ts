@@ -7,6 +7,7 @@ import { type NodeRpc, NodeUnreachableError } from '../../src/node/rpc.ts';
 import type { CheckResult } from '../../src/store/check/checks.ts';
 import { ingestOf, received } from '../support/data/ingest.ts';
 import { mineTo } from '../support/events/straight-chain.ts';
+import { failureOf } from '../support/failure.ts';
 import { atOnce, type Lie, rpcOf, served } from '../support/servers/simulated-rpc.ts';
 
 const chain = new SimulatedChain({ seed: 3, accounts: 8 });
@@ -20,11 +21,7 @@ async function checkNode(rpc: NodeRpc): Promise<{ agrees: boolean; results: Chec
   return { agrees: await checkAgainstNode(directory.path, 'http://node', rpc, atOnce, watch), results };
 }
 
-async function refusal(rpc: NodeRpc): Promise<OperatorError> {
-  const error = await checkNode(rpc).catch((thrown: unknown) => thrown);
-  if (error instanceof OperatorError) return error;
-  throw new Error("it isn't an OperatorError", { cause: error });
-}
+const refusal = (rpc: NodeRpc) => failureOf(OperatorError, checkNode(rpc));
 
 test('if index and node agree, each kind of data has a line without a problem, and the last line names the block', async () => {
   const { agrees, results } = await checkNode(rpcOf(node));

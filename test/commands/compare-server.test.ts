@@ -4,6 +4,7 @@ import { type Clock, systemClock } from '../../src/base/clock.ts';
 import { TemporaryError } from '../../src/base/errors.ts';
 import { ANSWER_MS, NoAnswer, Server, type ServerOptions } from '../../src/commands/compare/server.ts';
 import { MAX_ANSWER_BYTES } from '../../src/http/direct-fetch.ts';
+import { failureOf } from '../support/failure.ts';
 import { heldClock } from '../support/time/held-clock.ts';
 import { until } from '../support/time/until.ts';
 
@@ -51,11 +52,7 @@ function serverOf(answer: (request: Request, number: number) => Response | Promi
 const clientOf = (url: string, clock: Clock, options: Partial<ServerOptions> = {}): Server =>
   new Server({ url, clock, rate: null, key: null, userAgent: 'stackside v0 compare', ...options });
 
-const refusal = async (asking: Promise<unknown>): Promise<TemporaryError> => {
-  const error = await asking.catch((thrown: unknown) => thrown);
-  if (error instanceof TemporaryError) return error;
-  throw new Error('it is not a TemporaryError', { cause: error });
-};
+const refusal = (asking: Promise<unknown>) => failureOf(TemporaryError, asking);
 
 test('requests keep to the rate and send the program name and the API key', async () => {
   const clock = quickClock();

@@ -11,6 +11,7 @@ import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import { indexPath } from '../../src/store/files/database.ts';
 import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
 import { ingestOf, received, simulatedEvents } from '../support/data/ingest.ts';
+import { failureOf } from '../support/failure.ts';
 import { type Serving, serving } from '../support/servers/serving.ts';
 import { impatientClock } from '../support/time/impatient-clock.ts';
 
@@ -79,12 +80,6 @@ const differingIn = ({ routes }: Tally, isKnown = false): string[] =>
   Object.entries(routes).flatMap(([route, { findings }]) =>
     findings.filter(({ reason }) => (reason !== null) === isKnown).map(({ path }) => `${route} ${path}`),
   );
-
-async function refusal(comparing: Promise<unknown>): Promise<OperatorError> {
-  const error = await comparing.catch((thrown: unknown) => thrown);
-  if (error instanceof OperatorError) return error;
-  throw new Error("it isn't an OperatorError", { cause: error });
-}
 
 /**
  * Starts another server of the API with the twin's responses after `answer` changes them. Null leaves a response
@@ -192,16 +187,17 @@ test('a server on another fork is reported, and only rows of shared blocks are c
 test('a server of another chain is rejected immediately', async () => {
   const other = keep(ingestOf(simulatedEvents({ seed: 3, blocks: 3, accounts: 4 })));
   const foreign = keep(await serving({}, other.path));
-  const error = await refusal(compareWith(foreign.api));
+  const error = await failureOf(OperatorError, compareWith(foreign.api));
   expect(error).not.toBeInstanceOf(TemporaryError);
   expect(error.message).toContain(`${foreign.api} has another chain: its block 1 is 0x`);
 });
 
 test('a server without a chain API is rejected, and a server without blocks may receive some later', async () => {
   const none = reference(() => new Response('hello'));
-  expect((await refusal(compareWith(none.url))).message).toContain("isn't the status of a Stacks API: it returned 200");
+  const { message } = await failureOf(OperatorError, compareWith(none.url));
+  expect(message).toContain("isn't the status of a Stacks API: it returned 200");
   const empty = keep(await serving());
-  expect(await refusal(compareWith(empty.api))).toBeInstanceOf(TemporaryError);
+  await expect(compareWith(empty.api)).rejects.toThrow(TemporaryError);
 });
 
 const isBurnBlocks = (target: string): boolean => /^\/extended\/v2\/burn-blocks(\?|$)/.test(target);

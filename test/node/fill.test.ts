@@ -23,6 +23,7 @@ import { snapshotsOf } from '../support/data/snapshots-by.ts';
 import { tables } from '../support/data/tables.ts';
 import { forks, grown } from '../support/events/forked-chain.ts';
 import { mineTo } from '../support/events/straight-chain.ts';
+import { failureOf } from '../support/failure.ts';
 import { assertProperty, Seen } from '../support/property.ts';
 import { atOnce, edit, honest, type Lie, on, rpcOf, served } from '../support/servers/simulated-rpc.ts';
 
@@ -311,10 +312,9 @@ describe('a block that the node returns incompletely is named, and the blocks be
     },
   };
   test.each(Object.entries(lies))('%s', async (_, { lie, lacking, height, from = 20 }) => {
-    const error = await withLie(lie, from, from + 20).catch((thrown: unknown) => thrown);
-    expect(error).toBeInstanceOf(IncompleteBlockError);
-    expect((error as IncompleteBlockError).lacking).toMatch(lacking);
-    if (height !== undefined) expect((error as IncompleteBlockError).height).toBe(height);
+    const error = await failureOf(IncompleteBlockError, withLie(lie, from, from + 20));
+    expect(error.lacking).toMatch(lacking);
+    if (height !== undefined) expect(error.height).toBe(height);
   });
 });
 
@@ -323,10 +323,9 @@ test('a block is rejected if an operation on Bitcoin touched one of its accounts
   const events = mineTo(chain, 60, () => ({ newTenure: true, transactions: 12 }));
   using open = openNew();
   for (const event of events.slice(0, 2)) open.ingest.receive(received(event));
-  const error = await fill(open, chain, chain.tip.indexBlockHash).catch((thrown: unknown) => thrown);
-  expect(error).toBeInstanceOf(IncompleteBlockError);
-  expect((error as IncompleteBlockError).lacking).toContain('as after an operation on Bitcoin');
-  expect(open.ingest.tipHeight()).toBe((error as IncompleteBlockError).height - 1);
+  const error = await failureOf(IncompleteBlockError, fill(open, chain, chain.tip.indexBlockHash));
+  expect(error.lacking).toContain('as after an operation on Bitcoin');
+  expect(open.ingest.tipHeight()).toBe(error.height - 1);
 });
 
 test('a node that is away, fails or rejects the token ends the fill, and the next one continues', async () => {

@@ -5,6 +5,7 @@ import { ApiError } from '../../src/http/errors.ts';
 import { untouchedAccounts } from '../../src/node/history.ts';
 import { nodeRpc } from '../../src/node/rpc.ts';
 import { alice, bob } from '../support/events/handmade.ts';
+import { failureOf } from '../support/failure.ts';
 import { standInNode } from '../support/servers/stand-in-node.ts';
 
 const tip = new Uint8Array(32).fill(7);
@@ -38,10 +39,9 @@ test('the next request queries the node again if the node failed or lacked the t
   const { node, ask } = fixture;
   for (const status of [404, 500, 503]) {
     node.answer(`/v2/accounts/${bob.address}`, () => new Response('not now', { status }));
-    const error = await ask(bob.address, tip).catch((thrown: unknown) => thrown);
-    expect(error).toBeInstanceOf(ApiError);
+    const error = await failureOf(ApiError, ask(bob.address, tip));
     expect(error).toMatchObject({ status: 503, code: 'NODE_AWAY', headers: { 'retry-after': '5' } });
-    expect((error as Error).message).toContain(bob.address);
+    expect(error.message).toContain(bob.address);
   }
   expect(node.requests.length).toBe(3);
   node.answer(`/v2/accounts/${bob.address}`, account('0x01'));

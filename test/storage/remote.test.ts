@@ -3,6 +3,7 @@ import { afterAll, describe, expect, test } from 'bun:test';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
 import { EXIT, OperatorError } from '../../src/base/errors.ts';
 import { s3Objects, webSource } from '../../src/storage/remote.ts';
+import { failureOf } from '../support/failure.ts';
 import { type S3Server, s3Server } from '../support/servers/s3-server.ts';
 import { until } from '../support/time/until.ts';
 
@@ -53,15 +54,7 @@ async function withFailures<T>(fail: S3Server['fail'], work: () => Promise<T>): 
   }
 }
 
-/** Returns the error that the work fails with. */
-async function refusal(work: Promise<unknown>): Promise<OperatorError> {
-  const error = await work.then(
-    () => null,
-    (thrown: unknown) => thrown,
-  );
-  if (error instanceof OperatorError) return error;
-  throw new Error("it isn't an OperatorError", { cause: error });
-}
+const refusal = (work: Promise<unknown>) => failureOf(OperatorError, work);
 
 const BODY = Buffer.from('the content of an object '.repeat(400));
 const bounds = { min: 1, max: BODY.length };
