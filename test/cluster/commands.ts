@@ -12,7 +12,7 @@ import type { FaucetCommands } from '../../src/store/ingest/faucet-requests.ts';
 import type { Ingest } from '../../src/store/ingest/ingest.ts';
 import type { World } from '../simulation/world.ts';
 
-const CONSUMER = 'default';
+export const CONSUMER = 'default';
 const DAY = 24 * 3_600_000;
 const filters = [
   [{ type: 'stx_event' }, { type: 'coinbase' }],
@@ -26,31 +26,18 @@ const options = [
   {},
 ];
 
-/** The objects that choose and send a command. */
-export interface CommandTools {
+/** The objects that choose and send a command of hooks. */
+export interface HookTools {
   world: World;
   prng: Prng;
   hooks: CommandsOf<HookCommands>;
-  faucets: CommandsOf<FaucetCommands>;
   store: Ingest['hooks'];
   tip: number;
 }
+type CommandTools = HookTools & { faucets: CommandsOf<FaucetCommands> };
 
-function definitionOf(prng: Prng) {
-  const events = prng.pick(filters);
-  return readDefinition(
-    {
-      name: `hook ${prng.below(1_000)}`,
-      version: '1',
-      chain: 'stacks',
-      network: 'testnet',
-      filters: { events },
-      action: { type: 'http_post', url: 'https://receiver.invalid/hook' },
-      options: prng.pick(options),
-    },
-    null,
-  );
-}
+/** The parts of a hook's definition that are drawn. */
+const drawnParts = (prng: Prng) => ({ filters: { events: prng.pick(filters) }, options: prng.pick(options) });
 
 function attemptAt({ world, prng }: CommandTools, statusCode: number) {
   const time = Math.floor(world.time) - prng.below(1_000);
@@ -121,13 +108,28 @@ async function changeSecret({ hooks, prng }: CommandTools): Promise<void> {
   else await hooks.run('hook.set_secret', { consumer, secret: Buffer.from(prng.bytes(32)).toString('hex') });
 }
 
-async function register({ hooks, world, prng }: CommandTools): Promise<void> {
-  const hook = { uuid: world.random.uuid(), consumer: CONSUMER, definition: definitionOf(prng) };
-  await hooks.run('hook.register', hook);
+/** Registers a hook. @param parts its filters and options */
+export async function register(
+  { hooks, world, prng }: HookTools,
+  parts: { filters: object; options: object },
+): Promise<void> {
+  const action = { type: 'http_post', url: 'https://receiver.invalid/hook' };
+  const name = `hook ${prng.below(1_000)}`;
+  const definition = readDefinition(
+    { name, version: '1', chain: 'stacks', network: 'testnet', action, ...parts },
+    null,
+  );
+  await hooks.run('hook.register', { uuid: world.random.uuid(), consumer: CONSUMER, definition });
+}
+
+/** Starts a backfill of a hook with all blocks. */
+export function startBackfill({ hooks, world, prng, tip }: HookTools, hook: number) {
+  const range = { from: 1, to: Math.max(1, tip), dryRun: prng.chance(0.2), most: 2 };
+  return hooks.run('backfill.start', { hook, job: world.random.uuid(), ...range });
 }
 
 async function changeHook(tools: CommandTools, { id, uuid, consumer }: HookRecord): Promise<void> {
-  const { hooks, store, prng, world, tip } = tools;
+  const { hooks, store, prng } = tools;
   const hook = { uuid, consumer };
   switch (prng.below(11)) {
     case 0:
@@ -146,10 +148,8 @@ async function changeHook(tools: CommandTools, { id, uuid, consumer }: HookRecor
     case 4:
       return void (await hooks.run('hook.redefine', { ...hook, change: { filters: { events: prng.pick(filters) } } }));
     case 5:
-    case 6: {
-      const range = { from: 1, to: Math.max(1, tip), dryRun: prng.chance(0.2), most: 2 };
-      return hooks.run('backfill.start', { hook: id, job: world.random.uuid(), ...range });
-    }
+    case 6:
+      return startBackfill(tools, id);
     case 7: {
       const filter = { ...everyDelivery, states: ['failed', 'delivered', 'dead'] as const };
       return void (await hooks.run('delivery.redeliver_many', { ...hook, filter, after: 0, limit: 3, underWay: [] }));
@@ -169,10 +169,10 @@ export async function sendSome(tools: CommandTools): Promise<void> {
   const { store, prng } = tools;
   const records = store.records.all(CONSUMER);
   const change = async (): Promise<void> => {
-    await (records.length === 0 ? register(tools) : changeHook(tools, prng.pick(records)));
+    await (records.length === 0 ? register(tools, drawnParts(prng)) : changeHook(tools, prng.pick(records)));
   };
   const send = prng.weighted<() => Promise<void>>([
-    [records.length < MAX_HOOKS ? 3 : 0, () => register(tools)],
+    [records.length < MAX_HOOKS ? 3 : 0, () => register(tools, drawnParts(prng))],
     [6, change],
     [4, () => advance(tools)],
     [4, () => writeResults(tools)],

@@ -1,8 +1,7 @@
 /** Hooks of a simulated cluster with receivers: the commands to hosts, and the laws at the end. */
 import { expect } from 'bun:test';
 import type { NodeEvent } from '../../src/devnet/node-event.ts';
-import type { Prng } from '../../src/devnet/prng.ts';
-import { parseDefinition, readDefinition } from '../../src/hooks/definition/definition.ts';
+import { parseDefinition } from '../../src/hooks/definition/definition.ts';
 import type { HookCommands } from '../../src/hooks/machine.ts';
 import type { HookRules } from '../../src/hooks/service.ts';
 import type { HookRecord } from '../../src/store/hooks/model.ts';
@@ -12,13 +11,12 @@ import type { Entry } from '../../src/store/log/entry.ts';
 import { deliveredTheWinningChain, idsNameBodies, inOrder } from '../simulation/laws.ts';
 import type { Hook } from '../simulation/operator.ts';
 import type { Arrived } from '../simulation/receivers.ts';
-import type { World } from '../simulation/world.ts';
 import { winningChain } from '../support/events/winning-chain.ts';
+import { CONSUMER, type HookTools, register, startBackfill } from './commands.ts';
 
 /** An entry of the log, in the form of a journal. */
 type Logged = Omit<Entry, 'chain'>;
 
-const CONSUMER = 'default';
 const MAX_HOOKS = 3;
 const HOUR = 3_600_000;
 const filters = [
@@ -39,35 +37,12 @@ export const rules: HookRules = {
   retentionMs: 7 * 24 * HOUR,
 };
 
-interface CommandTools {
-  world: World;
-  prng: Prng;
-  hooks: CommandsOf<HookCommands>;
-  store: Ingest['hooks'];
-  tip: number;
-}
-
-const definition = (prng: Prng) =>
-  readDefinition(
-    {
-      name: 'hook',
-      version: '1',
-      chain: 'stacks',
-      network: 'testnet',
-      filters: { events: prng.pick(filters) },
-      action: { type: 'http_post', url: 'https://receiver.invalid/hook' },
-      options: { enable_on_registration: true },
-    },
-    null,
-  );
-
 /** Sends a host a command that loses no delivery. @throws the hosts' error */
-export async function askSome({ world, prng, hooks, store, tip }: CommandTools): Promise<void> {
+export async function askSome(tools: HookTools): Promise<void> {
+  const { prng, hooks, store } = tools;
   const records = store.records.all(CONSUMER);
   if (records.length < MAX_HOOKS && prng.chance(0.5)) {
-    const hook = { uuid: world.random.uuid(), consumer: CONSUMER, definition: definition(prng) };
-    await hooks.run('hook.register', hook);
-    return;
+    return register(tools, { filters: { events: prng.pick(filters) }, options: { enable_on_registration: true } });
   }
   if (records.length === 0) return;
   const { id, uuid, consumer, status } = prng.pick(records);
@@ -77,10 +52,8 @@ export async function askSome({ world, prng, hooks, store, tip }: CommandTools):
   switch (prng.below(4)) {
     case 0:
       return hooks.run('hook.set_enabled', { ...change, enabled: false });
-    case 1: {
-      const range = { from: 1, to: Math.max(1, tip), dryRun: prng.chance(0.2), most: 2 };
-      return hooks.run('backfill.start', { hook: id, job: world.random.uuid(), ...range });
-    }
+    case 1:
+      return startBackfill(tools, id);
     default:
       return hooks.run('hook.set_enabled', { ...change, enabled: true, from: 'last_evaluated' });
   }
