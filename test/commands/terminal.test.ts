@@ -187,8 +187,9 @@ describe('serve', () => {
   });
 });
 
+const make: typeof servePresenter = (options) => devnetPresenter(options, { interval: 5, pastBlocks: 100 });
+
 test('demo shows the progress of its history, then a banner with two commands, then each block', async () => {
-  const make: typeof servePresenter = (options) => devnetPresenter(options, { interval: 5, pastBlocks: 100 });
   const { presenter, out, err, time } = present({ make, logLevel: 'error' });
   time.tick(1_000);
   presenter.log({ event: 'block_applied', height: 99, transactions: 3 });
@@ -211,7 +212,6 @@ test('demo shows the progress of its history, then a banner with two commands, t
 });
 
 test('demo shows its progress again after a log line', () => {
-  const make: typeof servePresenter = (options) => devnetPresenter(options, { interval: 5, pastBlocks: 100 });
   const { presenter, err, time } = present({ make });
   const progress = (height: number) => presenter.log({ event: 'block_applied', height, transactions: 3 });
   time.tick(1_000);

@@ -2,27 +2,21 @@
 import { expect, test } from 'bun:test';
 import { BOOT_ADDRESS } from '../../src/codec/address.ts';
 import { SimulatedChain } from '../../src/devnet/chain.ts';
-import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import { cycles } from '../../src/devnet/pox.ts';
 import { answerRpc, RPC_TOKEN } from '../../src/devnet/rpc.ts';
+import { mineTo } from '../support/events/straight-chain.ts';
 import { type BlockBody, blocksOf } from './payload-types.ts';
 
 const chain = new SimulatedChain({ seed: 11, accounts: 12 });
-const events: NodeEvent[] = [];
-for (let height = 1; height <= 60; height++) {
-  const mined = chain.mine(height === 1 ? null : chain.tip.indexBlockHash, { newTenure: height % 3 === 1 });
-  events.push(...mined.events);
-}
+const [, ...events] = mineTo(chain, 60, (parentHeight) => ({ newTenure: parentHeight % 3 === 0 }));
 /** A sibling of the tip. It is orphaned. */
 const orphan = chain.mine(chain.tip.parent);
 const node = { chain, tip: chain.tip, submit: () => Promise.reject(new Error('no transaction is sent')) };
 
 const ask = (path: string, headers: Record<string, string> = {}) =>
   answerRpc(node, new Request(`http://node${path}`, { headers }));
-async function json<T>(path: string, headers?: Record<string, string>): Promise<T> {
-  const answer = await ask(path, headers);
-  return (await answer.json()) as T;
-}
+const json = async <T>(path: string, headers?: Record<string, string>) =>
+  (await (await ask(path, headers)).json()) as T;
 const bare = (hash: string) => hash.slice(2);
 
 const blocks = blocksOf(events);

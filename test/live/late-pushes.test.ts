@@ -53,16 +53,10 @@ const statesIn = (pushes: readonly Push[], methods: readonly string[]): string[]
     .filter(({ method, params }) => methods.includes(method) && (params.tx ?? params).canonical !== false)
     .map(({ method, params }) => `${method} ${params.tx_id} ${stateOf(params.tx_status)} ${params.block_hash ?? ''}`);
 
-function countOf(texts: readonly string[]): Map<string, number> {
-  const counts = new Map<string, number>();
-  for (const text of texts) counts.set(text, (counts.get(text) ?? 0) + 1);
-  return counts;
-}
-
 /** Messages that were pushed more often than the change happened. */
 function surplus(pushed: readonly string[], happened: readonly string[]): string[] {
-  const limits = countOf(happened);
-  return [...countOf(pushed)].flatMap(([text, count]) => (count > (limits.get(text) ?? 0) ? [text] : []));
+  const rest = Map.groupBy(happened, (text) => text);
+  return pushed.filter((text) => rest.get(text)?.pop() === undefined);
 }
 
 test(

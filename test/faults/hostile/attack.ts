@@ -32,13 +32,6 @@ const CONNECTIONS = 8;
 const PER_CONNECTION = 200;
 const IO = '/socket.io/?EIO=4';
 
-function shuffle<T>(items: readonly T[], prng: Prng): T[] {
-  const remaining = [...items];
-  const drawn: T[] = [];
-  while (remaining.length > 0) drawn.push(...remaining.splice(prng.below(remaining.length), 1));
-  return drawn;
-}
-
 /**
  * Sends a number of messages, through several connections at once.
  * @param send sends some messages, and returns their number
@@ -69,7 +62,7 @@ const isDone = (status: number): boolean => status >= 200 && status < 300;
 const overHttp =
   (port: 'api' | 'events') =>
   async ({ key, subjects, ...target }: Target, count: number, prng: Prng, tally: Tally): Promise<void> => {
-    const routes = shuffle(target.routes, prng);
+    const routes = prng.shuffle([...target.routes]);
     const host = new URL(target[port]).host;
     let next = 0;
     await repeatedly(count, async () => {
@@ -125,17 +118,9 @@ const rpc: Habits = { normal: rpcFrame, hoard: rpcHoard };
 const io: Habits = { normal: ioPacket, hoard: ioHoard };
 const habitOf = ({ normal, hoard }: Habits, prng: Prng): Messages => (prng.chance(HOARDERS) ? hoard : normal);
 
-interface Frames {
-  /** Path of the WebSocket. */
-  path: string;
-  /** Sent when it is open. */
-  first: readonly string[];
-  habits: Habits;
-}
-
-/** Sends frames until the connection ends, then through another. */
+/** Sends frames until the connection ends, then through another. @param first sent when the WebSocket is open */
 const throughWebSocket =
-  ({ path, first, habits }: Frames) =>
+  (path: string, first: readonly string[], habits: Habits) =>
   async ({ api, subjects }: Target, count: number, prng: Prng, tally: Tally): Promise<void> => {
     await repeatedly(count, async () => {
       const socket = new WebSocket(api.replace('http', 'ws') + path);
@@ -191,8 +176,8 @@ export const attacks: Readonly<
   HTTP: overHttp('api'),
   'HTTP to the event port': overHttp('events'),
   'the events of a node': toEventPort,
-  WebSocket: throughWebSocket({ path: '/extended/v1/ws', first: [], habits: rpc }),
-  'Socket.IO by WebSocket': throughWebSocket({ path: `${IO}&transport=websocket`, first: ['40'], habits: io }),
+  WebSocket: throughWebSocket('/extended/v1/ws', [], rpc),
+  'Socket.IO by WebSocket': throughWebSocket(`${IO}&transport=websocket`, ['40'], io),
   'Socket.IO by long polling': byPolling,
 };
 

@@ -10,6 +10,7 @@ import { readAdminKey } from '../../../src/hooks/access/keys.ts';
 import { type Server, startServerIn, temporaryDirectory } from '../../e2e/stackside.ts';
 import { routesOf, Subjects } from '../../support/api/random-urls.ts';
 import { casesOf, firstSeed, timeout } from '../../support/property.ts';
+import { metricOf } from '../../support/servers/metrics.ts';
 import { standInNode } from '../../support/servers/stand-in-node.ts';
 import { until } from '../../support/time/until.ts';
 import { attack, attacks, OPEN_TO_STRANGERS, type Tally, type Target } from './attack.ts';
@@ -88,12 +89,6 @@ describe.each([
     directory.remove();
   });
 
-  async function metric(name: string): Promise<number> {
-    const text = await (await fetch(`${server.events}/metrics`)).text();
-    const lines = text.split('\n').filter((line) => line.startsWith(name));
-    return lines.reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0);
-  }
-
   test.each(names)(
     '%s',
     async (name) => {
@@ -106,7 +101,8 @@ describe.each([
       expect(seen.slowest).toBeLessThan(SLOWEST);
       expect(seen.busiest).toBeLessThan(BUSIEST);
       expect(seen.growth).toBeLessThan(MEMORY);
-      expect([await metric('websocket_failed_total'), await metric('socket_io_failed_total')]).toEqual([0, 0]);
+      for (const way of ['websocket', 'socket_io'])
+        expect(await metricOf(server.events, `${way}_failed_total`)).toBe(0);
       expect(overheard).toEqual([]);
     },
     timeout,
