@@ -111,16 +111,6 @@ function tryFailures(section: Section, limit: number, prng: Prng): number {
   return tried;
 }
 
-/** The next events of a stream. */
-function take(stream: Iterator<ReceivedEvent>, count: number): ReceivedEvent[] {
-  const events: ReceivedEvent[] = [];
-  for (let next = stream.next(); !next.done; next = stream.next()) {
-    events.push(next.value);
-    if (events.length === count) break;
-  }
-  return events;
-}
-
 test.each(waysToCommit)(
   'one call that fails, in any way, changes nothing in the end; commits %s',
   (committed) => {
@@ -129,7 +119,7 @@ test.each(waysToCommit)(
     const sum = { events: 0, calls: 0, failures: 0, reverted: 0, deliveries: 0 };
     let from = template();
     while (sum.failures < FAILURES) {
-      const events = take(stream, SECTION);
+      const events = Array.from({ length: SECTION }, () => stream.next().value);
       const undisturbed = run(from, { committed, events, plan: never });
       sum.failures += tryFailures({ committed, from, events, undisturbed }, FAILURES - sum.failures, prng);
       from[Symbol.dispose]();
