@@ -1,11 +1,15 @@
-/** The option `--json`, and the short help of commands with many settings. */
+/** All commands: the option `--json`, an archive as the data directory, and the short help of those with many settings. */
 import { expect, test } from 'bun:test';
+import { readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Command } from 'commander';
+import { OperatorError } from '../../src/base/errors.ts';
 import { parsedJson } from '../../src/base/json.ts';
 import type { OwnCommand } from '../../src/commands/cli/command.ts';
 import { createProgram } from '../../src/commands/program.ts';
 import { stackside } from '../e2e/stackside.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
+import { failureOf } from '../support/failure.ts';
 
 /** All commands that run something, by their words. */
 function commandsOf(command: Command, words: readonly string[] = []): [words: string, command: Command][] {
@@ -14,10 +18,10 @@ function commandsOf(command: Command, words: readonly string[] = []): [words: st
 }
 
 const commands = commandsOf(createProgram());
-const takesJson = ({ options }: Command): boolean => options.some(({ long }) => long === '--json');
+const takes = (option: string, { options }: Command): boolean => options.some(({ long }) => long === option);
 
 test('--json exists on every command that prints data, and on no other command', () => {
-  const missing = commands.filter(([, command]) => !takesJson(command)).map(([words]) => words);
+  const missing = commands.filter(([, command]) => !takes('--json', command)).map(([words]) => words);
   expect(missing).toEqual([
     ...['serve', 'console', 'import', 'restore', 'backup', 'export', 'rebuild', 'cluster init'],
     ...['hooks enable', 'hooks disable', 'hooks remove', 'hooks listen', 'devnet', 'devnet types', 'demo'],
@@ -43,6 +47,32 @@ test('a command without data rejects --json, and --json conflicts with another -
   expect(rebuild).toMatchObject({ code: 1, stdout: '' });
   expect(rebuild.stderr).toStartWith("Unknown option '--json'.");
   expect(both).toMatchObject({ code: 1, stdout: '', stderr: 'Both --json and --format text are given.\nOmit one.\n' });
+});
+
+/** The arguments and options that a command must have. */
+const neededBy = ({ registeredArguments, options }: Command): string[] => [
+  ...registeredArguments.filter(({ required }) => required).map(() => 'any'),
+  ...options
+    .filter(({ mandatory }) => mandatory)
+    .flatMap(({ long, required }) => [long ?? '', ...(required ? ['1'] : [])]),
+];
+
+test('every command with a data directory rejects an archive in two lines and writes nothing into it', async () => {
+  const named = commands.filter(([, command]) => takes('--data', command));
+  const expected = ['serve', 'demo', 'import', 'rebuild', 'restore', 'archive key'];
+  expect(named.map(([words]) => words)).toEqual(expect.arrayContaining(expected));
+  using directory = dataDirectory();
+  writeFileSync(join(directory.path, 'archive.json'), '{}');
+  const refusal = {
+    message: `${directory.path} is an archive, and not a data directory.`,
+    remedy: expect.stringContaining(`stackside restore ${directory.path} --data DIR`),
+  };
+  for (const [words, command] of named) {
+    const args = [...words.split(' '), ...neededBy(command), '--data', directory.path];
+    const running = createProgram(args[0]).parseAsync(args, { from: 'user' });
+    expect([words, await failureOf(OperatorError, running)]).toMatchObject([words, refusal]);
+  }
+  expect(readdirSync(directory.path)).toEqual(['archive.json']);
 });
 
 test('serve --help shows the most common settings, and --help-all shows all of them', async () => {
