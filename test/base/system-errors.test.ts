@@ -1,6 +1,6 @@
 /** Errors of files, disks and databases in the operator's words. */
 import { Database } from 'bun:sqlite';
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { afterAll, expect, test } from 'bun:test';
 import { copyFileSync, cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { EXIT, OperatorError } from '../../src/base/errors.ts';
@@ -10,18 +10,15 @@ import { openReader, openWriter } from '../../src/store/files/database.ts';
 import { openJournal } from '../../src/store/files/journal.ts';
 import { lockWriter } from '../../src/store/files/lock.ts';
 import { directoryStatus } from '../../src/store/files/status.ts';
-import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
+import { dataDirectory } from '../support/data/data-directory.ts';
 
-let directory: DataDirectory;
+const directory = dataDirectory();
 const pathOf = (...names: string[]): string => join(directory.path, ...names);
 const TEXT = "Some text, which isn't a database however long it is. ".repeat(100);
 
-beforeAll(() => {
-  directory = dataDirectory();
-  openWriter(pathOf('whole')).close();
-  openJournal(pathOf('whole')).close();
-  writeFileSync(pathOf('file'), TEXT);
-});
+openWriter(pathOf('whole')).close();
+openJournal(pathOf('whole')).close();
+writeFileSync(pathOf('file'), TEXT);
 afterAll(() => directory[Symbol.dispose]());
 
 /** Returns the error that a command would print for a failing call. */

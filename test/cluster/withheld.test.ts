@@ -17,7 +17,7 @@ import { CHAIN_START, compressed, type Entry, nextChain, withheld } from '../../
 import { definition, hookServer, receiver } from '../hooks/server.ts';
 import { backupOf, restored } from '../support/data/backup.ts';
 import { copyFile, withholdEntries } from '../support/data/copy.ts';
-import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
+import { dataDirectory } from '../support/data/data-directory.ts';
 import { openAt, simulatedEvents } from '../support/data/ingest.ts';
 import { MemoryLog } from '../support/data/memory-log.ts';
 import { opening } from '../support/data/opened-log.ts';
@@ -48,25 +48,20 @@ const entriesOf = (directory: string): Entry[] => {
   }
 };
 
-let folder: DataDirectory;
+const folder = dataDirectory();
 /** A log with commands among the events, data that hold all of it, and data of a public backup of them. */
 const log = new MemoryLog();
-let whole: string;
-let published: string;
+const whole = join(folder.path, 'whole');
+const published = join(folder.path, 'published');
 const signer = parseSigner(newPrivateKey())!;
 
 beforeAll(async () => {
-  folder = dataDirectory();
-  whole = join(folder.path, 'whole');
-  published = join(folder.path, 'published');
   await using host = openHost(log.client(), whole);
   host.host.start();
   for (const event of events.slice(0, half)) await host.host.receive(event);
   await host.hooks.run('hook.register', { uuid, consumer: 'me', definition: readDefinition(body, null) });
   await host.faucets.run('faucet.add', { currency: 'stx', address: 'ST1', ip: '203.0.113.77 asked' });
   for (const event of events.slice(half, -4)) await host.host.receive(event);
-});
-beforeAll(async () => {
   await backupOf(whole, join(folder.path, 'backup'), { signer });
   await restored(join(folder.path, 'backup'), published);
 });

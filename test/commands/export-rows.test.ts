@@ -1,6 +1,6 @@
 /** `stackside export` of rows: another implementation reads the files back, and exports continue each other. */
 import { Database } from 'bun:sqlite';
-import { afterAll, beforeAll, expect, spyOn, test } from 'bun:test';
+import { afterAll, expect, spyOn, test } from 'bun:test';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parquetMetadata, parquetReadObjects } from 'hyparquet';
@@ -17,19 +17,13 @@ import type { HeightSpan } from '../../src/store/model/block.ts';
 import { openForQueries, type SqlValue, withForms } from '../../src/store/sql/result.ts';
 import { blocksOf, viewNamed, viewResult } from '../../src/store/sql/view-rows.ts';
 import { views } from '../../src/store/views/views.ts';
-import type { DataDirectory } from '../support/data/data-directory.ts';
 import { ingestOf, simulatedEvents } from '../support/data/ingest.ts';
 
-let directory: DataDirectory;
-let db: Database;
+const options = { seed: 2, blocks: 40, accounts: 8, transactionsPerBlock: 4 };
+const directory = ingestOf(simulatedEvents(options), { views: true });
+const db = new Database(indexPath(directory.path), { readonly: true });
 const printed: string[] = [];
-const stderr = spyOn(process.stderr, 'write');
-beforeAll(() => {
-  stderr.mockImplementation((text) => printed.push(String(text)) > 0);
-  const options = { seed: 2, blocks: 40, accounts: 8, transactionsPerBlock: 4 };
-  directory = ingestOf(simulatedEvents(options), { views: true });
-  db = new Database(indexPath(directory.path), { readonly: true });
-});
+const stderr = spyOn(process.stderr, 'write').mockImplementation((text) => printed.push(String(text)) > 0);
 afterAll(() => {
   stderr.mockRestore();
   db.close();

@@ -1,20 +1,15 @@
 /** The key that `stackside hooks` sends to a server. */
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { afterAll, expect, test } from 'bun:test';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { OperatorError } from '../../src/base/errors.ts';
 import { ask, call, keyFor as keyOf, printSignInLink } from '../../src/commands/cli/client.ts';
 import { adminKeyOf } from '../../src/hooks/access/keys.ts';
 import { readSettingsOf } from '../../src/settings/config.ts';
-import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
+import { dataDirectory } from '../support/data/data-directory.ts';
 
-let directory: DataDirectory;
-let empty: DataDirectory;
-let key: string;
-beforeAll(() => {
-  [directory, empty] = [dataDirectory(), dataDirectory()];
-  key = adminKeyOf(directory.path);
-});
+const [directory, empty] = [dataDirectory(), dataDirectory()];
+const key = adminKeyOf(directory.path);
 afterAll(() => {
   for (const data of [directory, empty]) data[Symbol.dispose]();
 });

@@ -1,24 +1,19 @@
 /** Paths that a command rejects before it starts, since it would fail late or delete files. */
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { afterAll, expect, test } from 'bun:test';
 import { existsSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { runBackup, runRestore } from '../../src/commands/data/archive.ts';
 import { exportRows, runExport } from '../../src/commands/data/export.ts';
 import { readSettingsOf } from '../../src/settings/config.ts';
 import { backupOf } from '../support/data/backup.ts';
-import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
+import { dataDirectory } from '../support/data/data-directory.ts';
 import { ingestOf, simulatedEvents } from '../support/data/ingest.ts';
 
-let data: DataDirectory;
-let around: DataDirectory;
+const data = ingestOf(simulatedEvents({ seed: 3, blocks: 2, accounts: 2, transactionsPerBlock: 1 }));
+const around = dataDirectory();
 /** Another name of the data directory. */
-let link: string;
-beforeAll(() => {
-  data = ingestOf(simulatedEvents({ seed: 3, blocks: 2, accounts: 2, transactionsPerBlock: 1 }));
-  around = dataDirectory();
-  link = join(around.path, 'link');
-  symlinkSync(data.path, link);
-});
+const link = join(around.path, 'link');
+symlinkSync(data.path, link);
 afterAll(() => {
   for (const directory of [data, around]) directory[Symbol.dispose]();
 });

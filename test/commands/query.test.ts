@@ -1,18 +1,14 @@
 /** `stackside sql`: output formats and limits. */
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { afterAll, expect, test } from 'bun:test';
 import { systemClock } from '../../src/base/clock.ts';
 import { createProgram } from '../../src/commands/program.ts';
 import { type Encode, encoderOf } from '../../src/commands/query/formats.ts';
 import type { Format } from '../../src/commands/query/options.ts';
 import { type QueryStart, runQuery } from '../../src/commands/query/run.ts';
-import type { DataDirectory } from '../support/data/data-directory.ts';
 import { ingestOf } from '../support/data/ingest.ts';
 import { manualClock } from '../support/time/manual-clock.ts';
 
-let directory: DataDirectory;
-beforeAll(() => {
-  directory = ingestOf([], { views: true });
-});
+const directory = ingestOf([], { views: true });
 afterAll(() => directory[Symbol.dispose]());
 
 const columns = ['n', 'text', 'n'].map((name) => ({ name, form: 'mixed' as const }));

@@ -3,14 +3,14 @@
  * console.
  */
 import { Database } from 'bun:sqlite';
-import { afterAll, beforeAll, expect, spyOn, test } from 'bun:test';
+import { afterAll, expect, spyOn, test } from 'bun:test';
 import { pagePaths } from '../../src/console/page-paths.ts';
 import { consoleFiles } from '../../src/console/routes.ts';
 import { Prng } from '../../src/devnet/prng.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
-import { type ApiServer, startApi } from '../../src/http/listener.ts';
+import { startApi } from '../../src/http/listener.ts';
 import { indexPath } from '../../src/store/files/database.ts';
-import { openSnapshots, type Snapshots } from '../../src/store/read/snapshots.ts';
+import { openSnapshots } from '../../src/store/read/snapshots.ts';
 import { appOf } from '../support/api/app.ts';
 import { getRoutes, randomUrl, Subjects } from '../support/api/random-urls.ts';
 import { ingestOf, received } from '../support/data/ingest.ts';
@@ -19,8 +19,6 @@ import { casesOf, firstSeed, timeout } from '../support/property.ts';
 const closing = new DisposableStack();
 const subjects = new Subjects();
 const prng = new Prng(`HEAD ${firstSeed}`);
-let snapshots: Snapshots;
-let server: ApiServer;
 
 /** Adds enough subdomains to a name to make the server send their list in parts. */
 function manySubdomains(directory: string): void {
@@ -32,16 +30,14 @@ function manySubdomains(directory: string): void {
   })();
 }
 
-beforeAll(async () => {
-  const events = [...devnetEvents({ seed: 7, blocks: 44, accounts: 4, transactionsPerBlock: 20, staking: 30 })];
-  for (const event of events) subjects.add(event);
-  const { path } = closing.use(ingestOf(events.map(received)));
-  manySubdomains(path);
-  snapshots = openSnapshots(path);
-  closing.defer(snapshots.close);
-  const app = appOf({ snapshots });
-  server = await startApi({ app, hostname: '127.0.0.1', port: 0, bodyLimit: 1_000_000, log: () => {} });
-});
+const events = [...devnetEvents({ seed: 7, blocks: 44, accounts: 4, transactionsPerBlock: 20, staking: 30 })];
+for (const event of events) subjects.add(event);
+const { path } = closing.use(ingestOf(events.map(received)));
+manySubdomains(path);
+const snapshots = openSnapshots(path);
+closing.defer(snapshots.close);
+const app = appOf({ snapshots });
+const server = await startApi({ app, hostname: '127.0.0.1', port: 0, bodyLimit: 1_000_000, log: () => {} });
 afterAll(async () => {
   await server.stop();
   closing.dispose();

@@ -1,14 +1,13 @@
 /** Monotonic reads: each answer names its height, and a request can wait for a height. */
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import type { AnyElysia } from 'elysia';
+import { afterAll, describe, expect, test } from 'bun:test';
 import { systemClock } from '../../src/base/clock.ts';
 import { HEIGHT_HEADER, MAX_WAIT_MS, MAX_WAITING, MIN_HEIGHT_HEADER } from '../../src/http/heights.ts';
 import { startApi } from '../../src/http/listener.ts';
 import { IndexUnavailableError } from '../../src/store/model/read-errors.ts';
 import { openSnapshots, type Snapshots } from '../../src/store/read/snapshots.ts';
 import { checkedApp } from '../support/api/checked-app.ts';
-import { type OpenIngest, openNew, simulatedEvents } from '../support/data/ingest.ts';
-import { type HeldClock, heldClock } from '../support/time/held-clock.ts';
+import { openNew, simulatedEvents } from '../support/data/ingest.ts';
+import { heldClock } from '../support/time/held-clock.ts';
 import { until } from '../support/time/until.ts';
 
 /** How often a thread looks at the chain's height while requests wait for it. */
@@ -20,12 +19,25 @@ const BLOCK = '/extended/v3/blocks/2/transactions';
 const events = simulatedEvents({ seed: 4, blocks: 8, transactionsPerBlock: 1, forkEvery: 0 });
 const rest = [...events];
 
-let open: OpenIngest;
-let snapshots: Snapshots;
+const open = openNew();
+const { commits } = open.ingest;
+const read = openSnapshots(open.directory, { sharing: { turn: systemClock.turn, commits: () => commits.now() } });
 /** The error of every read, or null if reads succeed. */
 let unreadable: Error | null = null;
-let clock: HeldClock;
-let app: AnyElysia;
+const snapshots: Snapshots = {
+  ...read,
+  read(request) {
+    if (unreadable !== null) throw unreadable;
+    return read.read(request);
+  },
+  readLong: (request) => (unreadable === null ? read.readLong(request) : Promise.reject(unreadable)),
+};
+const clock = heldClock([LOOK_MS]);
+const app = checkedApp({ snapshots, version: 'test', log: () => {}, clock });
+afterAll(() => {
+  snapshots.close();
+  open[Symbol.dispose]();
+});
 
 const ask = (path: string, headers: Record<string, string> = {}, init: RequestInit = {}): Promise<Response> =>
   Promise.resolve(app.handle(new Request(`http://localhost${path}`, { ...init, headers })));
@@ -46,26 +58,6 @@ async function pass(milliseconds: number): Promise<void> {
     await systemClock.turn();
   }
 }
-
-beforeAll(() => {
-  open = openNew();
-  const { commits } = open.ingest;
-  const read = openSnapshots(open.directory, { sharing: { turn: systemClock.turn, commits: () => commits.now() } });
-  snapshots = {
-    ...read,
-    read(request) {
-      if (unreadable !== null) throw unreadable;
-      return read.read(request);
-    },
-    readLong: (request) => (unreadable === null ? read.readLong(request) : Promise.reject(unreadable)),
-  };
-  clock = heldClock([LOOK_MS]);
-  app = checkedApp({ snapshots, version: 'test', log: () => {}, clock });
-});
-afterAll(() => {
-  snapshots.close();
-  open[Symbol.dispose]();
-});
 
 test('an index without a block has height 0', async () => {
   expect([named(await ask(BLOCKS)), named(await askFor(0))]).toEqual(['0', '0']);

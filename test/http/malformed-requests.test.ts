@@ -1,21 +1,15 @@
 /** Requests that no client library sends, to every port: none causes a server error. */
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { afterAll, describe, expect, test } from 'bun:test';
 import { Glob } from 'bun';
 import type { UnexpectedEvent } from '../../src/base/log-events.ts';
 import { listenHttp } from '../../src/http/listener.ts';
 import { type RawAnswer, rawExchange } from '../support/servers/raw-http.ts';
-import { type Serving, serving } from '../support/servers/serving.ts';
-import { type StandInNode, standInNode } from '../support/servers/stand-in-node.ts';
+import { serving } from '../support/servers/serving.ts';
+import { standInNode } from '../support/servers/stand-in-node.ts';
 
-let node: StandInNode;
-let alone: Serving;
-let threaded: Serving;
-
-beforeAll(async () => {
-  node = standInNode();
-  alone = await serving({ nodeRpc: node.url });
-  threaded = await serving({ nodeRpc: node.url, threads: '1' });
-});
+const node = standInNode();
+const alone = await serving({ nodeRpc: node.url });
+const threaded = await serving({ nodeRpc: node.url, threads: '1' });
 afterAll(async () => {
   await alone[Symbol.asyncDispose]();
   await threaded[Symbol.asyncDispose]();

@@ -21,15 +21,10 @@ const ADDRESS = 'ST2CY5V39NHDPWSXMW9QDT3HC3GD6Q6XX4CFRK9AG';
 const PING_MS = 1_000;
 /** The server pings WebSockets with it, and Socket.IO clients with a separate timer. */
 const clock = heldClock([PING_MS]);
-let server: Serving;
-let wsUrl: string;
-
-beforeAll(async () => {
-  const clientLimits = { pingIntervalMs: PING_MS, maxBacklog: 65_536 };
-  server = await serving({}, undefined, {}, { clock, clientLimits });
-  wsUrl = server.api.replace('http', 'ws');
-  await server.post([...devnetEvents({ seed: 2, blocks: 3 })]);
-});
+const clientLimits = { pingIntervalMs: PING_MS, maxBacklog: 65_536 };
+const server = await serving({}, undefined, {}, { clock, clientLimits });
+const wsUrl = server.api.replace('http', 'ws');
+await server.post([...devnetEvents({ seed: 2, blocks: 3 })]);
 afterAll(() => server[Symbol.asyncDispose]());
 
 const metric = (name: string, source = server) => metricOf(source.api, name);

@@ -1,6 +1,6 @@
 /** Clients that send invalid messages: each one can lose only its connection. */
 
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { afterAll, describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { MAX_DEPTH } from '../../src/base/json.ts';
 import { MAX_MESSAGE, MAX_TEXT } from '../../src/live/connection.ts';
@@ -8,7 +8,7 @@ import { MAX_PACKETS } from '../../src/live/socket-io.ts';
 import { assertProperty, character } from '../support/property.ts';
 import { metricOf } from '../support/servers/metrics.ts';
 import { openWebSocket } from '../support/servers/raw-web-socket.ts';
-import { type Serving, serving } from '../support/servers/serving.ts';
+import { serving } from '../support/servers/serving.ts';
 
 const CASES = 30;
 const IO = '/socket.io/?EIO=4';
@@ -16,10 +16,7 @@ const nested = (levels: number) => `${'['.repeat(levels)}${']'.repeat(levels)}`;
 
 type Frame = string | Uint8Array<ArrayBuffer>;
 
-let server: Serving;
-beforeAll(async () => {
-  server = await serving();
-});
+const server = await serving();
 afterAll(() => server[Symbol.asyncDispose]());
 
 /**

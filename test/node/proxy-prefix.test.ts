@@ -1,19 +1,13 @@
 /** Prefixes of this server's paths that forward to other services. */
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { afterAll, describe, expect, test } from 'bun:test';
 import { parseProxyPrefixes, prefixProxy, requireOtherServers } from '../../src/node/proxy.ts';
 import { rawExchange } from '../support/servers/raw-http.ts';
-import { NO_NODE, type Serving, serving } from '../support/servers/serving.ts';
-import { type StandInNode, standInNode } from '../support/servers/stand-in-node.ts';
+import { NO_NODE, serving } from '../support/servers/serving.ts';
+import { standInNode } from '../support/servers/stand-in-node.ts';
 
-let service: StandInNode;
-let server: Serving;
-let threaded: Serving;
-
-beforeAll(async () => {
-  service = standInNode();
-  const proxyPrefix = `/metadata=${service.url}/metadata /signer-metrics=${service.url}/ /gone=${NO_NODE}`;
-  [server, threaded] = await Promise.all([serving({ proxyPrefix }), serving({ proxyPrefix, threads: '1' })]);
-});
+const service = standInNode();
+const proxyPrefix = `/metadata=${service.url}/metadata /signer-metrics=${service.url}/ /gone=${NO_NODE}`;
+const [server, threaded] = await Promise.all([serving({ proxyPrefix }), serving({ proxyPrefix, threads: '1' })]);
 afterAll(async () => {
   await server[Symbol.asyncDispose]();
   await threaded[Symbol.asyncDispose]();

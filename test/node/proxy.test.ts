@@ -1,5 +1,5 @@
 /** The node's routes through the server, with a small fake node. */
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { afterAll, describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import {
   broadcastTransaction,
@@ -18,8 +18,8 @@ import { nodeRpc } from '../../src/node/rpc.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
 import { snapshotsOf } from '../support/data/snapshots-by.ts';
 import { rawExchange } from '../support/servers/raw-http.ts';
-import { type Serving, serving } from '../support/servers/serving.ts';
-import { type StandInNode, standInNode } from '../support/servers/stand-in-node.ts';
+import { serving } from '../support/servers/serving.ts';
+import { standInNode } from '../support/servers/stand-in-node.ts';
 import { until } from '../support/time/until.ts';
 
 const KEY = 'f9d7206a47f14d2870c163ebab4bf3e70d18f5d14ce1031f3902fbbc894fe4c701';
@@ -27,18 +27,10 @@ const ADDRESS = getAddressFromPrivateKey(KEY, 'testnet');
 const TX_ID = 'ab'.repeat(32);
 const directory = dataDirectory();
 const endpoints = join(directory.path, 'endpoints');
-let node: StandInNode;
-let other: StandInNode;
-let server: Serving;
-let client: { network: 'testnet'; client: { baseUrl: string } };
-
-beforeAll(async () => {
-  node = standInNode();
-  other = standInNode();
-  await Bun.write(endpoints, '');
-  server = await serving({ nodeRpc: node.url, extraTxEndpoints: endpoints });
-  client = { network: 'testnet', client: { baseUrl: server.api } };
-});
+const [node, other] = [standInNode(), standInNode()];
+await Bun.write(endpoints, '');
+const server = await serving({ nodeRpc: node.url, extraTxEndpoints: endpoints });
+const client = { network: 'testnet' as const, client: { baseUrl: server.api } };
 afterAll(async () => {
   await server[Symbol.asyncDispose]();
   for (const used of [node, other, directory]) used[Symbol.dispose]();

@@ -1,5 +1,5 @@
 /** The documented configurations of load balancers, each with a hostile client. */
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { afterAll, expect, test } from 'bun:test';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
@@ -7,8 +7,8 @@ import { MAX_WAIT_MS } from '../../src/http/heights.ts';
 import { attack, type Target } from '../faults/hostile/attack.ts';
 import { routesOf, Subjects } from '../support/api/random-urls.ts';
 import { casesOf, firstSeed } from '../support/property.ts';
-import { type CutProxy, cutProxy } from '../support/servers/cut-proxy.ts';
-import { type Serving, serving } from '../support/servers/serving.ts';
+import { cutProxy } from '../support/servers/cut-proxy.ts';
+import { serving } from '../support/servers/serving.ts';
 import {
   describeWith,
   freePort,
@@ -26,20 +26,14 @@ const clock = heldClock([MAX_WAIT_MS]);
 const stream = [...devnetEvents({ seed: 3, blocks: 6, transactionsPerBlock: 1, accounts: 4 })];
 const HOSTS = ['10.0.0.1', '10.0.0.2', '10.0.0.3'];
 
-let server: Serving;
-let hosts: { api: CutProxy; events: CutProxy }[];
-let target: Target;
-
-beforeAll(async () => {
-  server = await serving({}, undefined, {}, { clock });
-  await server.post(stream);
-  const portOf = (url: string) => Number(new URL(url).port);
-  hosts = HOSTS.map(() => ({ api: cutProxy(portOf(server.api)), events: cutProxy(portOf(server.events)) }));
-  const subjects = new Subjects();
-  for (const event of stream) subjects.add(event);
-  const routes = routesOf(await (await server.get('/docs/json')).json());
-  target = { api: '', events: '', key: '', routes, subjects, stream };
-});
+const server = await serving({}, undefined, {}, { clock });
+await server.post(stream);
+const portOf = (url: string) => Number(new URL(url).port);
+const hosts = HOSTS.map(() => ({ api: cutProxy(portOf(server.api)), events: cutProxy(portOf(server.events)) }));
+const subjects = new Subjects();
+for (const event of stream) subjects.add(event);
+const routes = routesOf(await (await server.get('/docs/json')).json());
+const target: Target = { api: '', events: '', key: '', routes, subjects, stream };
 afterAll(async () => {
   for (const { api, events } of hosts) for (const proxy of [api, events]) proxy[Symbol.dispose]();
   await server[Symbol.asyncDispose]();

@@ -1,5 +1,5 @@
 /** A server that follows an archive reads the events that its node doesn't send. */
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { afterAll, expect, test } from 'bun:test';
 import { cpSync, existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { type FollowEvent, findEntryBelow } from '../../src/archive/restore.ts';
@@ -35,24 +35,20 @@ afterAll(() => {
   for (const directory of directories) directory[Symbol.dispose]();
 });
 
-let original: string;
-/** The chain's tables of the archive's own server. */
-let expected: ReturnType<typeof chainTables>;
-beforeAll(async () => {
-  // The archive contains commands, which a follower ignores.
-  const source = await logWithCommands(sent);
-  directories.push(source);
-  original = folder();
-  await archive(source.path, directoryFiles(original));
-  expected = chainTables(source.path);
-});
-
 /**
  * Excluded from the comparison: receipt times of pending transactions, and commands, because servers differ in them.
  */
 const LOCAL = /mempool|pending|hook|deliver|outbox|faucet|change|progress|console|secret|nonce_rivals|consumer/;
 const chainTables = (directory: string) =>
   Object.fromEntries(Object.entries(tables(directory)).filter(([name]) => !LOCAL.test(name)));
+
+// The archive contains commands, which a follower ignores.
+const source = await logWithCommands(sent);
+directories.push(source);
+const original = folder();
+await archive(source.path, directoryFiles(original));
+/** The chain's tables of the archive's own server. */
+const expected = chainTables(source.path);
 
 /** A server with the first events, which follows an archive. Its clock stands still. */
 function follower(

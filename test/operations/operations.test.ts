@@ -10,18 +10,13 @@ import { dataStateOf } from '../../src/store/files/status.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
 import { metricsPage, pageWithMetrics } from '../support/generate/metrics-table.ts';
 import { NO_NODE, type Serving, serving } from '../support/servers/serving.ts';
-import { type StandInNode, standInNode, TESTNET_INFO } from '../support/servers/stand-in-node.ts';
+import { standInNode, TESTNET_INFO } from '../support/servers/stand-in-node.ts';
 import { heldClock } from '../support/time/held-clock.ts';
 import { until } from '../support/time/until.ts';
 
 const events = [...devnetEvents({ seed: 5, blocks: 12, transactionsPerBlock: 4 })];
-let node: StandInNode;
-let server: Serving;
-
-beforeAll(async () => {
-  node = standInNode();
-  server = await serving({ nodeRpc: node.url });
-});
+const node = standInNode();
+const server = await serving({ nodeRpc: node.url });
 afterAll(async () => {
   await server[Symbol.asyncDispose]();
   node[Symbol.dispose]();

@@ -1,5 +1,5 @@
 /** `serve --from`: restores into an empty data directory, and starts with existing data. */
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { afterAll, expect, test } from 'bun:test';
 import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { HEAD, headBytes, readHead } from '../../src/archive/head.ts';
@@ -14,21 +14,16 @@ import { archive, refusal } from '../support/data/archive.ts';
 import { emptyDirectory, entryOf, ingestOf, OTHER_IDENTITY, openAt, simulatedEvents } from '../support/data/ingest.ts';
 import { keepToEnd } from '../support/data/keep-to-end.ts';
 import { journalRows, tables } from '../support/data/tables.ts';
-import { type WebServer, webServer } from '../support/servers/web-server.ts';
+import { webServer } from '../support/servers/web-server.ts';
 import { impatientClock } from '../support/time/impatient-clock.ts';
 
 const events = simulatedEvents({ seed: 21, blocks: 8, accounts: 3, transactionsPerBlock: 1, forkEvery: 3 });
 const signer = parseSigner(newPrivateKey())!;
 const { keep, folder } = keepToEnd();
-let source: string;
-let path: string;
-let web: WebServer;
-beforeAll(async () => {
-  source = keep(ingestOf(events));
-  path = folder();
-  await archive(source, directoryFiles(path), 'one', { signer });
-  web = webServer(path);
-});
+const source = keep(ingestOf(events));
+const path = folder();
+await archive(source, directoryFiles(path), 'one', { signer });
+const web = webServer(path);
 afterAll(() => web[Symbol.dispose]());
 
 /** Starts a server that restores from a location. @returns the logged events */

@@ -1,39 +1,33 @@
 /** SQL over HTTP: access, rejected queries and limits. A separate process runs each query. */
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { afterAll, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { type AskedQuery, SQL_LIMITS } from '../../src/api/stackside/sql.ts';
 import { type OwnProcess, startOwnProcess as startFromSource } from '../../src/commands/cli/this-program.ts';
 import { queries } from '../../src/commands/serve/own-processes.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { readAdminKey } from '../../src/hooks/access/keys.ts';
-import type { DataDirectory } from '../support/data/data-directory.ts';
 import { emptyDirectory } from '../support/data/ingest.ts';
-import { type Serving, serving, startOwnProcess } from '../support/servers/serving.ts';
+import { serving, startOwnProcess } from '../support/servers/serving.ts';
 import { until } from '../support/time/until.ts';
 
 const PATH = '/stackside/v1/sql';
 const CONSUMER = 'a-key-of-a-consumer-who-is-no-operator';
 const ENDLESS = 'WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c) SELECT count(*) FROM c';
 
-let keys: DataDirectory;
-let server: Serving;
-let admin: string;
 /** The processes of the server's queries. */
 const started: OwnProcess[] = [];
 
-beforeAll(async () => {
-  const begin = (...args: Parameters<typeof startOwnProcess>) => {
-    const process = startOwnProcess(...args);
-    started.push(process);
-    return process;
-  };
-  keys = emptyDirectory(true);
-  const hookKeys = join(keys.path, 'keys');
-  await Bun.write(hookKeys, `team ${CONSUMER}\n`);
-  server = await serving({ hookKeys }, undefined, {}, { startOwnProcess: begin });
-  admin = readAdminKey(server.directory) ?? '';
-  await server.post(devnetEvents({ seed: 3, blocks: 5, transactionsPerBlock: 1 }));
-});
+const begin = (...args: Parameters<typeof startOwnProcess>) => {
+  const process = startOwnProcess(...args);
+  started.push(process);
+  return process;
+};
+const keys = emptyDirectory(true);
+const hookKeys = join(keys.path, 'keys');
+await Bun.write(hookKeys, `team ${CONSUMER}\n`);
+const server = await serving({ hookKeys }, undefined, {}, { startOwnProcess: begin });
+const admin = readAdminKey(server.directory) ?? '';
+await server.post(devnetEvents({ seed: 3, blocks: 5, transactionsPerBlock: 1 }));
 afterAll(async () => {
   await server[Symbol.asyncDispose]();
   keys[Symbol.dispose]();

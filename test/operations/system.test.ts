@@ -1,5 +1,5 @@
 /** Routes for the admin key, and the recorded last hour of a server. */
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { afterAll, expect, test } from 'bun:test';
 import { Registry } from 'prom-client';
 import type { InspectionsState, SystemLog, SystemState } from '../../src/api/stackside/system.ts';
 import { systemClock } from '../../src/base/clock.ts';
@@ -14,7 +14,7 @@ import { eventMetrics } from '../../src/metrics/events.ts';
 import { DiskSpace, LastHour, RequestCounts } from '../../src/metrics/last-hour.ts';
 import { tableSizes } from '../../src/store/check/tables.ts';
 import { fileSizes } from '../../src/store/files/status.ts';
-import { type Serving, serving } from '../support/servers/serving.ts';
+import { serving } from '../support/servers/serving.ts';
 import { heldClock } from '../support/time/held-clock.ts';
 import { until } from '../support/time/until.ts';
 
@@ -26,14 +26,9 @@ const WITH_PASSWORDS = {
 };
 /** Contracts whose decoded values are indexed. One of them doesn't exist. */
 const INDEXED = 'ST000000000000000000002AMW42H.bns ST000000000000000000002AMW42H.later:name';
-let server: Serving;
-let admin: string;
-
-beforeAll(async () => {
-  server = await serving({ logIndex: INDEXED, callIndex: INDEXED }, undefined, WITH_PASSWORDS);
-  admin = readAdminKey(server.directory) ?? '';
-  await server.post(devnetEvents({ seed: 3, blocks: 12, transactionsPerBlock: 2 }));
-});
+const server = await serving({ logIndex: INDEXED, callIndex: INDEXED }, undefined, WITH_PASSWORDS);
+const admin = readAdminKey(server.directory) ?? '';
+await server.post(devnetEvents({ seed: 3, blocks: 12, transactionsPerBlock: 2 }));
 afterAll(() => server[Symbol.asyncDispose]());
 
 async function ask<T>(path: string, init: RequestInit = {}): Promise<T> {
