@@ -193,17 +193,10 @@ async function compare(
   }
 }
 
-interface Apps {
-  old: App;
-  fresh: App;
-  /** The app of another version of the program, which has different tags. */
-  otherBuild: App;
-}
-
 /** Compares answers. @param answers the last complete answer of each URL, as in a client's cache */
 async function sameAnswers(
   url: string,
-  { old, fresh, otherBuild }: Apps,
+  { old, fresh, otherBuild }: Record<'old' | 'fresh' | 'otherBuild', App>,
   answers: Map<string, Answer>,
   seen: Seen,
 ): Promise<void> {
@@ -219,6 +212,7 @@ async function sameAnswers(
     expect({ url, text }).toEqual({ url, text: expected.text });
   }
   if (expected.tag !== null) {
+    // Another version of the program has different tags.
     const { status } = await otherBuild.ask(url, expected.tag);
     expect({ url, ofAnotherBuild: status }).toEqual({ url, ofAnotherBuild: expected.status });
   }

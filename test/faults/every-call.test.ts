@@ -34,17 +34,10 @@ interface Section {
   undisturbed: ReturnType<typeof run>;
 }
 
-/** The result of a run with failures. */
-interface Outcome {
-  /** Whether the files differ from those of an undisturbed run. */
-  differs: boolean;
-  /** Failures that didn't happen, since their call wasn't made: an earlier failure changed which events share a commit. */
-  missed: Failure[];
-}
-
-/** Runs over the section while the calls fail. */
-function outcomeOf({ committed, from, events, undisturbed }: Section, failures: readonly Failure[]): Outcome {
+/** Runs over the section while the calls fail. @returns whether the files differ from those of an undisturbed run */
+function outcomeOf({ committed, from, events, undisturbed }: Section, failures: readonly Failure[]) {
   const failureOf = new Map(failures.map((failure) => [failure.event, failure]));
+  /** Failures that didn't happen, since their call wasn't made: an earlier failure changed which events share a commit. */
   const missed = new Set(failures);
   let next: { number: number; failure: Failure } | null = null;
   const disturbed = run(from, {

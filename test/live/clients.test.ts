@@ -26,13 +26,9 @@ const begin = events.findIndex((event) => isBlock(event) && bodyOf(event).block_
 const toCome = events.slice(begin);
 const blocksToCome = toCome.filter(isBlock).map(bodyOf);
 
-interface NftPayload {
-  asset_identifier: string;
-  raw_value: string;
-}
 const nftsToCome = blocksToCome.flatMap((block) =>
   block.events.flatMap((event) => Object.values(event).filter((value) => isNft(value))),
-) as NftPayload[];
+) as Record<'asset_identifier' | 'raw_value', string>[];
 function isNft(value: unknown): boolean {
   return typeof value === 'object' && value !== null && 'asset_identifier' in value && 'raw_value' in value;
 }
