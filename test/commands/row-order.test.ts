@@ -5,8 +5,6 @@ import { join } from 'node:path';
 import { gzipSync, zstdCompressSync } from 'node:zlib';
 import fc from 'fast-check';
 import type { OperatorError } from '../../src/base/errors.ts';
-import { recordingRow } from '../../src/chain/recording.ts';
-import { runImport } from '../../src/commands/data/import.ts';
 import { findDisorder, SeenIds } from '../../src/commands/data/recording-rows.ts';
 import { Prng } from '../../src/devnet/prng.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'bun:test';
 import {
-  MAX_SUBSCRIPTIONS,
   Message,
   plainTopic,
   principalTopic,
