@@ -3,7 +3,7 @@ import { expect, spyOn, test } from 'bun:test';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { systemClock } from '../../src/base/clock.ts';
-import { list, printWaiting, retry, setEnabled, skip, tryFile } from '../../src/commands/hooks/hooks.ts';
+import { list, printWaiting, retry, sendTest, setEnabled, skip, tryFile } from '../../src/commands/hooks/hooks.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { definition, type HookServer, hookServer, type Receiver, receiver } from '../hooks/server.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
@@ -89,6 +89,19 @@ test('retry sends the failed delivery at once, and skip drops it', async () => {
   await drained();
   expect(target.received.filter(({ headers }) => headers['webhook-id'] === second)).toHaveLength(1);
   expect(await outputOf(() => retry(connection, uuid, TEXT))).toBe('No failed delivery blocks the chainhook.');
+});
+
+test('the status, the list, a retry and a test say that redirects are not followed', async () => {
+  using target = receiver();
+  target.answer = () => new Response('Moved', { status: 302, headers: { location: '/' } });
+  const { server, uuid } = await serveFailingHook(target, 'streaming');
+  await using _ = server;
+  const connection = connectionOf(server);
+  const reason = 'status 302: redirects are not followed';
+  expect((await statusOf(server, uuid)).last_error).toBe(reason);
+  expect(await outputOf(() => list(connection, TEXT))).toContain(`: ${reason}; `);
+  for (const command of [retry, sendTest])
+    expect(await outputOf(() => command(connection, uuid, TEXT))).toBe(`The receiver failed: ${reason}.`);
 });
 
 test('retry fails if the receiver does not accept the delivery, and --json prints the delivery with the attempt', async () => {

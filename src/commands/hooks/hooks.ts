@@ -7,6 +7,7 @@ import { OperatorError } from '../../base/errors.ts';
 import { fileText } from '../../base/files.ts';
 import { plural } from '../../base/format.ts';
 import { parsedJson } from '../../base/json.ts';
+import { failureOf } from '../../hooks/delivery/attempt.ts';
 import {
   BackfillResponse,
   DeliveryDetail,
@@ -300,9 +301,8 @@ function reportAttempt(attempt: ReportedAttempt, json: object | null): void {
     if (excerpt !== null && excerpt !== '') print(`Its answer: ${excerpt}`);
   }
   if (ok) return;
-  const reason = status === null ? (error ?? 'no answer') : `status ${status}`;
   throw new OperatorError(
-    `The receiver failed: ${reason}.`,
+    `The receiver failed: ${failureOf({ statusCode: status, error })}.`,
     'Repair the receiver, or change the URL of the chainhook.',
   );
 }

@@ -10,6 +10,7 @@ import { backfillStates, deliveryStates, hookStatuses, reasons } from '../../sto
 import { isOpen } from '../commands/deliveries.ts';
 import { Definition, type HookDefinition, parseDefinition } from '../definition/definition.ts';
 import { findWarnings, type InterfaceOf } from '../definition/warnings.ts';
+import { failureOf } from '../delivery/attempt.ts';
 
 export const Uuid = Type.String({
   pattern: '^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$',
@@ -42,10 +43,9 @@ interface FailingDelivery {
 }
 
 /** Why an attempt failed, with the first line of the receiver's answer: `status 503: database is locked`. */
-function errorOf({ statusCode, error, excerpt }: Attempt): string {
-  if (statusCode === null) return error ?? 'no answer';
-  const [firstLine = ''] = (excerpt ?? '').trim().split('\n');
-  return firstLine === '' ? `status ${statusCode}` : `status ${statusCode}: ${firstLine}`;
+function errorOf(attempt: Attempt): string {
+  const [firstLine] = (attempt.excerpt ?? '').trim().split('\n');
+  return failureOf(attempt, firstLine);
 }
 
 /** A chainhook with all that its status is computed from. */
