@@ -232,6 +232,24 @@ describe('the life of a hook', () => {
     expect(await server.status(uuid)).toMatchObject({ enabled: false });
   });
 
+  test('cannot start elsewhere while it is enabled', async () => {
+    await using server = await hookServer();
+    feed(server, -1, 5);
+    const uuid = await register(server, URL_OK, { enable_on_registration: true });
+    const setEnabled = (body: object) => server.request('PATCH', `/chainhooks/me/${uuid}/enabled`, body);
+    for (const resume_from of [3, 'tip'] as const) {
+      const { status, body } = await setEnabled({ enabled: true, resume_from });
+      expect([status, body.details]).toEqual([
+        400,
+        'resume_from needs a disabled chainhook; disable it first, or send past blocks with POST /chainhooks/me/{uuid}/backfills',
+      ]);
+    }
+    expect((await setEnabled({ enabled: true, resume_from: 'last_evaluated' })).status).toBe(204);
+    const { status, body } = await setEnabled({ enabled: false, resume_from: 3 });
+    expect([status, body.details]).toEqual([400, 'resume_from is not allowed if enabled is false']);
+    expect((await statusOf(server, uuid)).enabled).toBe(true);
+  });
+
   test.each([
     [{ expire_after_evaluations: 4 }, 'evaluated_block_count'],
     [{ expire_after_occurrences: 2 }, 'occurrence_count'],

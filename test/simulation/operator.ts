@@ -244,10 +244,9 @@ export class Operator {
 
   async #enable(hook: Hook, from: From): Promise<void> {
     const { status } = await this.#ask('GET', `/me/${hook.uuid}`);
-    await this.#ask('PATCH', `/me/${hook.uuid}/enabled`, {
-      enabled: true,
-      ...(from === undefined ? {} : { resume_from: from }),
-    });
+    const body = { enabled: true, ...(from === undefined ? {} : { resume_from: from }) };
+    // An enabled hook can't start at the tip.
+    await this.#ask('PATCH', `/me/${hook.uuid}/enabled`, body, from === 'tip' ? [204, 400] : [204]);
     // An answer may have been lost: it may be at the tip of then, or of now.
     const isSeamless = from === 'last_evaluated' || (from === undefined && status.status === 'interrupted');
     // A hook that has not evaluated a block can't continue.

@@ -6,7 +6,7 @@ import { TargetRefused, TargetUnresolved } from '../../http/outgoing.ts';
 import { offsetQuery } from '../../http/pagination.ts';
 import { type Route, route } from '../../http/route.ts';
 import type { HookRecord } from '../../store/hooks/model.ts';
-import { isSendable } from '../../store/hooks/records.ts';
+import { isEnabled, isSendable } from '../../store/hooks/records.ts';
 import { type BulkFilters, interruptingDelivery, ownHook, type ResumeFrom } from '../commands/hooks.ts';
 import {
   activeHook,
@@ -38,6 +38,10 @@ import { type Trials, trialRoutes } from './trials.ts';
 
 /** Maximum requested evaluations of a hook that may wait for its receiver. */
 const MAX_WAITING = 10_000;
+
+/** Rule of the start of a hook that is enabled already. Only requests are checked: entries of the log may break the rule. */
+const NEEDS_DISABLED =
+  'needs a disabled chainhook; disable it first, or send past blocks with POST /chainhooks/me/{uuid}/backfills';
 
 /** Maximum contracts that are looked up for the warnings of one answer: a look-up takes up to a millisecond. */
 const MAX_CONTRACTS = 200;
@@ -143,8 +147,16 @@ export function management(
 
     remove: (consumer: string, uuid: string): Promise<void> => commands.run('hook.remove', { consumer, uuid }),
 
-    setEnabled: (consumer: string, uuid: string, enabled: boolean, from?: ResumeFrom): Promise<void> =>
-      commands.run('hook.set_enabled', { consumer, uuid, enabled, ...(from === undefined ? {} : { from }) }),
+    /** @throws HookProblem 400 if the start can't be chosen: the hook is to be disabled, or is enabled already */
+    async setEnabled(consumer: string, uuid: string, enabled: boolean, from?: ResumeFrom): Promise<void> {
+      if (from !== undefined) {
+        if (!enabled) throw invalidField('resume_from', 'is not allowed if enabled is false');
+        // An enabled hook continues after its last evaluated block anyway.
+        const isIgnored = from !== 'last_evaluated' && isEnabled(read((now) => ownHook(now.hooks, { consumer, uuid })));
+        if (isIgnored) throw invalidField('resume_from', NEEDS_DISABLED);
+      }
+      await commands.run('hook.set_enabled', { consumer, uuid, enabled, ...(from === undefined ? {} : { from }) });
+    },
 
     /** @returns uuids of all hooks that match the filters, oldest first */
     setManyEnabled: (consumer: string, enabled: boolean, filters: BulkFilters): Promise<string[]> =>
@@ -290,7 +302,8 @@ const registryRoutes = ({
     path: `${prefix}/me/{uuid}/enabled`,
     operationId: 'enableChainhook',
     summary: 'Enable or disable a chainhook',
-    description: 'Enables or disables a chainhook. `resume_from` states where a re-enabled chainhook continues.',
+    description:
+      'Enables or disables a chainhook. `resume_from` states where a re-enabled chainhook continues; it is refused if the chainhook is enabled, unless it is `last_evaluated`.',
     ...ONE_HOOK,
     body: EnabledBody,
     status: 204,
