@@ -159,15 +159,28 @@ test('an accepted definition is returned as sent, with warnings about likely mis
       { type: 'ft_event', asset_identifier: `SP000000000000000000002Q6VF78.a::b` },
     ]),
     options: { expire_after_evaluations: null, decode_clarity_values: false, ...unset },
+    options: {
+      expire_after_evaluations: null,
+      decode_clarity_values: false,
+      include_post_conditions: null,
+      enable_on_registration: null,
+    },
+    action: { type: 'http_post', url: URL_OK, method: 'PUT' },
     version: 1,
     unknown: 'is dropped',
+    enabled: true,
+    option: { decode_clarity_values: true },
   };
   const { status, body } = await server.request('POST', '/chainhooks/v1/me/', sent);
   expect(status).toBe(200);
-  const { unknown: _unknown, ...echo } = sent;
-  expect(body.definition).toEqual({ ...echo, version: '1' });
+  const { unknown: _unknown, enabled: _enabled, option: _option, ...echo } = sent;
+  expect(body.definition).toEqual({ ...echo, action: { type: 'http_post', url: URL_OK }, version: '1' });
   expect(body.status.enabled).toBe(false);
   expect(body.status.warnings).toEqual([
+    'unknown: the key is unknown, and ignored',
+    'enabled: the key is unknown, and ignored; use PATCH /chainhooks/me/{uuid}/enabled',
+    'option: the key is unknown, and ignored: did you mean options?',
+    'action.method: the key is unknown, and ignored',
     'filters.events.0.recipient: the address has a wrong checksum; it never matches',
     'filters.events.1.asset_identifier: the address is not of testnet',
   ]);
@@ -178,7 +191,10 @@ test('an accepted definition is returned as sent, with warnings about likely mis
   const refused = [
     [{ enabled: false }, 'enabled is not allowed; use PATCH /chainhooks/me/{uuid}/enabled'],
     [{ name: 'other', url: URL_OK }, 'url is not allowed'],
-    [{ action: { ...sent.action, authorization_header: 'x' } }, 'action.authorization_header is not allowed'],
+    [
+      { action: { type: 'http_post', url: URL_OK, authorization_header: 'x' } },
+      'action.authorization_header is not allowed',
+    ],
     [{ then_that: {} }, 'then_that belongs to an earlier version of chainhooks; use action'],
   ] as const;
   for (const [change, details] of refused) {

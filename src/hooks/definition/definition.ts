@@ -2,6 +2,7 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { named, nullable } from '../../api/shared/fields.ts';
 import { isObject } from '../../base/json.ts';
+import { nearestName } from '../../base/nearest-name.ts';
 import type { Network } from '../../chain/network.ts';
 import { ConditionError, literalOf, NOT_128_BITS, serializedForms } from '../../codec/value-condition.ts';
 import { checker } from '../../http/checker.ts';
@@ -232,6 +233,27 @@ export function patchedDefinition(stored: HookDefinition, body: unknown, network
   return readDefinition({ ...stored, ...body }, network);
 }
 
+const ENABLED_KEY = 'enabled';
+
+/** Finds keys that a definition doesn't have. @returns their paths, and the remedy or the key that was probably meant */
+function* unknownKeys(body: Record<string, unknown>): Generator<readonly [path: string, hint: string]> {
+  const { properties } = Definition;
+  const { action } = body;
+  const hintFor = (key: string, known: object): string => {
+    const similar = nearestName(key, Object.keys(known));
+    return similar === null ? '' : `: did you mean ${similar}?`;
+  };
+  for (const key of Object.keys(body)) {
+    if (key === ENABLED_KEY) yield [key, '; use PATCH /chainhooks/me/{uuid}/enabled'];
+    else if (!Object.hasOwn(properties, key)) yield [key, hintFor(key, properties)];
+  }
+  if (!isObject(action)) return;
+  for (const key of Object.keys(action)) {
+    const known = properties.action.properties;
+    if (!Object.hasOwn(known, key)) yield [`action.${key}`, hintFor(key, known)];
+  }
+}
+
 /**
  * Checks that a change of a definition has only known keys: others would change nothing. Only requests are checked, since older
  * entries of the log may have other keys.
@@ -240,15 +262,16 @@ export function patchedDefinition(stored: HookDefinition, body: unknown, network
 export function rejectUnknownKeys(change: unknown): void {
   if (!isObject(change)) return;
   rejectRemovedFields(change);
-  for (const key of Object.keys(change)) {
-    if (key === 'enabled') throw invalidField(key, 'is not allowed; use PATCH /chainhooks/me/{uuid}/enabled');
-    if (!Object.hasOwn(Definition.properties, key)) throw invalidField(key, 'is not allowed');
-  }
-  if (!isObject(change.action)) return;
-  for (const key of Object.keys(change.action)) {
-    if (!Object.hasOwn(Definition.properties.action.properties, key))
-      throw invalidField(`action.${key}`, 'is not allowed');
-  }
+  for (const [path, hint] of unknownKeys(change)) throw invalidField(path, `is not allowed${hint}`);
+}
+
+const MAX_KEY_WARNINGS = 20;
+
+/** Returns warnings about keys of a registration that are dropped, as other servers drop them. */
+export function ignoredKeys(body: unknown): string[] {
+  if (!isObject(body)) return [];
+  const warnings = unknownKeys(body).map(([path, hint]) => `${path}: the key is unknown, and ignored${hint}`);
+  return warnings.take(MAX_KEY_WARNINGS).toArray();
 }
 
 /** Returns the conditions of all filters, for the matcher. */

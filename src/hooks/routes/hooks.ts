@@ -12,6 +12,7 @@ import {
   activeHook,
   Definition,
   type HookDefinition,
+  ignoredKeys,
   parseDefinition,
   patchedDefinition,
   readDefinition,
@@ -124,7 +125,9 @@ export function management(
       await checkTargets(definition);
       const hook = { uuid: random.uuid(), consumer, definition };
       const record = await commands.run('hook.register', hook);
-      return read((now) => serialize(now, record));
+      const registered = read((now) => serialize(now, record));
+      const { status } = registered;
+      return { ...registered, status: { ...status, warnings: [...ignoredKeys(body), ...status.warnings] } };
     },
 
     /** @param failing whether only failing hooks are returned */
