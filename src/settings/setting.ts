@@ -2,7 +2,7 @@
  * The declaration of a setting, and the order of its sources: a flag overrides a variable, a variable overrides the
  * default.
  */
-import { type Static, type TSchema, Type } from '@sinclair/typebox';
+import { FormatRegistry, type Static, type TSchema, Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import { OperatorError } from '../base/errors.ts';
 
@@ -105,12 +105,14 @@ export function group<S extends Record<string, Pick<Setting, 'variable' | 'other
 /** Commands that open a server. */
 export const servers = ['serve', 'demo', 'devnet'] as const;
 
-const URL_PATTERN = '^https?://[^/?#\\s]+(/[^?#\\s]*)?$';
+/** Form of an HTTP server's address: a URL without a query. Its port is at most {@link MAX_PORT}, as in any URL. */
+const HttpUrl = { pattern: '^https?://[^/?#\\s]+(/[^?#\\s]*)?$', format: 'http-url' };
+FormatRegistry.Set(HttpUrl.format, (text) => URL.canParse(text));
 
 /** Returns the schema of an HTTP server's address. */
-export const url = (defaultUrl: string) => Type.String({ pattern: URL_PATTERN, default: defaultUrl });
+export const url = (defaultUrl: string) => Type.String({ ...HttpUrl, default: defaultUrl });
 /** Returns the schema of an HTTP server's address, or null. */
-export const urlOrNone = () => Type.Union([Type.Null(), Type.String({ pattern: URL_PATTERN })], { default: null });
+export const urlOrNone = () => Type.Union([Type.Null(), Type.String(HttpUrl)], { default: null });
 /** Returns the schema of a text that isn't empty, or null. */
 export const textOrNone = () => Type.Union([Type.Null(), Type.String({ minLength: 1 })], { default: null });
 
@@ -148,8 +150,9 @@ export const wholeNumberOrNone = (
   read: integer,
   accepts: numberIn(bounds, unit),
 });
+export const MAX_PORT = 65_535;
 /** Declares the values of a setting: a TCP port; 0 means any free port. */
-export const port = (defaultPort: number) => wholeNumber({ minimum: 0, maximum: 65_535, default: defaultPort });
+export const port = (defaultPort: number) => wholeNumber({ minimum: 0, maximum: MAX_PORT, default: defaultPort });
 /** Declares the values of a setting: true or false. */
 export const trueOrFalse = (defaultValue: boolean) => ({
   type: Type.Boolean({ default: defaultValue }),

@@ -79,6 +79,10 @@ test('a definition is tried, added, seen, backfilled, delivered again and remove
   await until(() => target.received.slice(before).some(({ headers }) => headers['webhook-id'] === id));
   const many = await hooks('redeliver', uuid, '--from-height', '1', '--to-height', '3');
   expect(JSON.parse(many.stdout).queued).toBeGreaterThan(0);
+  const queuedBetween = async (since: string, until: string) =>
+    JSON.parse((await hooks('redeliver', uuid, '--since', since, '--until', until)).stdout).queued;
+  expect(await queuedBetween('2020-01-01', '2999-12-31T12:00:00Z')).toBeGreaterThan(0);
+  expect(await queuedBetween('2020-01-01', '2020-01-02')).toBe(0);
 
   const metrics = await (await fetch(`${server.api}/metrics`)).text();
   expect(metrics).toContain('chainhooks_hooks{status="streaming",enabled="true"} 1');
@@ -136,6 +140,9 @@ test('rejects mistakes with errors that name them', async () => {
     [['deliveries', '../me'], '"../me" is not the id of a chainhook.'],
     [['show', unknown], 'Chainhook not found.\n`stackside hooks list` prints the ids'],
     [['redeliver', unknown], 'Choose the deliveries to send again.\nGive the id of one delivery, which'],
+    [['redeliver', unknown, '--since', 'noon'], '--since is "noon".\nIt must be a time such as 2027-01-31T12:00:00Z.'],
+    [['redeliver', unknown, 'evt_00', '--until', '2027-01-31'], "The id of a delivery can't be combined with options"],
+    [['listen', '--port', '99999'], '--port is "99999".\nIt must be a whole number from 0 to 65535.'],
     [['redeliver', unknown, 'evt_00', '--from-height', '1'], "The id of a delivery can't be combined with options"],
   ];
   for (const [args, text] of messages)

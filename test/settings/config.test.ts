@@ -78,6 +78,8 @@ describe('settings', () => {
     [{}, { STACKSIDE_BTC_RPC: 'http://user:a/b@bitcoin' }, 'STACKSIDE_BTC_RPC is "http://user:***@bitcoin".'],
     [{ logLevel: 'loud' }, {}, '--log-level is "loud".'],
     [{ nodeRpc: 'node:20443' }, {}, '--node-rpc is "node:20443".'],
+    [{ nodeRpc: 'http://node:99999' }, {}, '--node-rpc is "http://node:99999".'],
+    [{}, { STACKSIDE_BTC_RPC: 'http://bitcoin:99999' }, 'STACKSIDE_BTC_RPC is "http://bitcoin:99999".'],
     [{}, { STACKS_CORE_RPC_HOST: 'a b' }, 'STACKS_CORE_RPC_HOST with STACKS_CORE_RPC_PORT is "http://a b:20443".'],
   ];
   const CONTRACT = 'SP000000000000000000002Q6VF78.pox-4';

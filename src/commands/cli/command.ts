@@ -4,6 +4,7 @@ import { requireNoArchive } from '../../archive/archive-directory.ts';
 import { lazy } from '../../base/cache.ts';
 import { EXIT, OperatorError } from '../../base/errors.ts';
 import { operatorErrorOf } from '../../base/system-errors.ts';
+import { utcMicroseconds } from '../../base/utc-time.ts';
 import { type ResolvedSettings, readSettingsOf, type SettingName, settingsOfCommand } from '../../settings/config.ts';
 import { defaultText, helpOf, ignoredVariables, variableNames } from '../../settings/describe.ts';
 import type { CommandName, Grouped } from '../../settings/setting.ts';
@@ -316,6 +317,15 @@ export function numberOption(
     return /^\d+$/.test(text) && number >= min && number <= max ? number : undefined;
   }).default(fallback);
 }
+
+const MICROSECONDS = 1_000_000;
+
+/** An option with a time. Its value is in Unix seconds. */
+export const timeOption = (flag: string, help: string): Option =>
+  checked(new Option(flag, help), 'a time such as 2027-01-31T12:00:00Z', (text) => {
+    const time = utcMicroseconds(text);
+    return time === null ? undefined : Math.floor(time / MICROSECONDS);
+  });
 
 /** An option with one of a few words. */
 export const choiceOption = (flag: string, help: string, words: readonly string[]): Option =>

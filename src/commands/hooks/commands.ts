@@ -1,6 +1,7 @@
 /** `stackside hooks …`: chainhooks of a running Stackside. */
 import { Option } from 'commander';
 import { settings } from '../../settings/config.ts';
+import { MAX_PORT } from '../../settings/setting.ts';
 import type { Connection } from '../cli/client.ts';
 import {
   addCommand,
@@ -11,6 +12,7 @@ import {
   type OwnCommand,
   onlyJsonOption,
   switchOption,
+  timeOption,
 } from '../cli/command.ts';
 import type { ListenChoice } from './listen.ts';
 
@@ -150,6 +152,8 @@ const commands: readonly Adder[] = [
       new Option('--state <words>', 'States separated by commas: dead, failed, delivered (default: all)'),
       height('--from-height <height>', 'First block (default: any)'),
       height('--to-height <height>', 'Last block (default: any)'),
+      timeOption('--since <time>', 'First time of creation (default: any)'),
+      timeOption('--until <time>', 'Last time of creation (default: any)'),
       onlyJsonOption(),
     ],
     action: (actions) => actions.redeliver,
@@ -161,7 +165,7 @@ const commands: readonly Adder[] = [
       example: 'stackside hooks listen --port 8080 --secret-file secret.txt',
       settingsOf: 'hooks',
       options: [
-        numberOption('--port <number>', 'Port to listen on; 0 picks a free port', 0, 8080),
+        numberOption('--port <number>', 'Port to listen on; 0 picks a free port', 0, 8080, MAX_PORT),
         checked(
           new Option('--fail <status>', 'Answer every delivery with this status, such as 500 (default: 204)'),
           'an HTTP status from 200 to 599',

@@ -250,31 +250,35 @@ export async function backfill(
   printJson(job);
 }
 
-type RedeliverChoice = Partial<Range> & Pick<DeliveryChoice, 'state'>;
+interface RedeliverChoice extends Partial<Range>, Pick<DeliveryChoice, 'state'> {
+  /** First and last time of creation, in Unix seconds. */
+  since?: number;
+  until?: number;
+}
 
 /** Queues deliveries again and prints the result. @param id id of one delivery; undefined for all that match the choice */
 export async function redeliver(
   connection: Connection,
   uuid: string,
   id: string | undefined,
-  { state, fromHeight, toHeight }: RedeliverChoice,
+  { state, fromHeight, toHeight, since, until }: RedeliverChoice,
 ): Promise<void> {
   const path = `${hookPath(uuid)}/deliveries`;
-  const selects = [state, fromHeight, toHeight].some((value) => value !== undefined);
+  const selection = { state: state?.split(','), from_height: fromHeight, to_height: toHeight, since, until };
+  const selects = Object.values(selection).some((value) => value !== undefined);
   if (selects === (id !== undefined)) {
     throw new OperatorError(
       id === undefined
         ? 'Choose the deliveries to send again.'
         : "The id of a delivery can't be combined with options that select deliveries.",
-      `Give the id of one delivery, which \`stackside hooks deliveries ${uuid}\` prints, or --state, --from-height or --to-height.`,
+      `Give the id of one delivery, which \`stackside hooks deliveries ${uuid}\` prints, or --state, --from-height, --to-height, --since or --until.`,
     );
   }
   if (id !== undefined) {
     printJson(await call(connection, 'POST', `${path}/${encodeURIComponent(id)}/redeliver`));
     return;
   }
-  const body = { state: state?.split(','), from_height: fromHeight, to_height: toHeight };
-  printJson(await call(connection, 'POST', `${path}/redeliver`, body));
+  printJson(await call(connection, 'POST', `${path}/redeliver`, selection));
 }
 
 type TestResult = Static<typeof TestResponse>;

@@ -1,7 +1,6 @@
 /** Commands that run a server, or help to try one. */
 import { Option } from 'commander';
 import { EXIT } from '../../base/errors.ts';
-import { utcMicroseconds } from '../../base/utc-time.ts';
 import { integer } from '../../settings/setting.ts';
 import {
   addCommand,
@@ -12,6 +11,7 @@ import {
   type OwnCommand,
   onlyJsonOption,
   switchOption,
+  timeOption,
   warnOfIgnoredVariables,
 } from '../cli/command.ts';
 import type { SettingsFormat } from '../cli/show-settings.ts';
@@ -96,14 +96,6 @@ export const doctor = command('serve', {
     if (!(await reportDoctor(settings, json))) process.exitCode = EXIT.operator;
   },
 });
-
-const MICROSECONDS = 1_000_000;
-
-/** Reads a time. @returns Unix seconds; undefined for any other text */
-function secondsOf(text: string): number | undefined {
-  const time = utcMicroseconds(text);
-  return time === null ? undefined : Math.floor(time / MICROSECONDS);
-}
 
 const httpUrl = (text: string): string | undefined =>
   ['http:', 'https:'].includes(URL.parse(text)?.protocol ?? '') ? text : undefined;
@@ -211,11 +203,7 @@ const steering: readonly Steering[] = [
     summary: 'Advance the time of the next block',
     example: 'stackside devnet time 3600',
     arguments: [['[seconds]', 'Seconds']],
-    until: checked(
-      new Option('--until-time <time>', 'Time of the next block, instead of seconds'),
-      'a time such as 2027-01-31T12:00:00Z',
-      secondsOf,
-    ),
+    until: timeOption('--until-time <time>', 'Time of the next block, instead of seconds'),
     body: (until, seconds) => ({ seconds: numberOf(seconds), until_time: until }),
   },
   {
