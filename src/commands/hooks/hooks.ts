@@ -7,7 +7,7 @@ import { OperatorError } from '../../base/errors.ts';
 import { fileText } from '../../base/files.ts';
 import { plural } from '../../base/format.ts';
 import { parsedJson } from '../../base/json.ts';
-import { failureOf } from '../../hooks/delivery/attempt.ts';
+import { failureOf } from '../../hooks/delivery/failure.ts';
 import {
   BackfillResponse,
   DeliveryDetail,

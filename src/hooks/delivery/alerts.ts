@@ -9,7 +9,8 @@ import type { Outgoing } from '../../http/outgoing.ts';
 import type { HookStopped } from '../engine.ts';
 import { webhookId } from '../evaluation/payload.ts';
 import type { HookLog } from '../reporting.ts';
-import { attempt, type DeliveryRules, failureOf, isSuccess, retryWait } from './attempt.ts';
+import { attempt, type DeliveryRules, isSuccess, retryWait } from './attempt.ts';
+import { failureOf } from './failure.ts';
 import type { OpenedSecrets } from './sealing.ts';
 import { signatureHeader } from './signature.ts';
 

@@ -73,27 +73,9 @@ interface AttemptOptions extends Pick<SendOptions, 'headers' | 'body' | 'connect
 /** Statuses with a Retry-After that is honoured. */
 const RETRY_AFTER_STATUSES = new Set([429, 502, 503, 504]);
 
-const PAYLOAD_TOO_LARGE = 413;
-
-/** Explains a status that a receiver often doesn't explain itself; empty for any other status. */
-function statusReason(status: number): string {
-  if (status === PAYLOAD_TOO_LARGE) return 'the receiver takes no body this large';
-  return status >= 300 && status < 400 ? 'redirects are not followed' : '';
-}
-
 /** Whether the receiver answered 2xx. */
 export const isSuccess = ({ statusCode }: AttemptResult): boolean =>
   statusCode !== null && statusCode >= 200 && statusCode < 300;
-
-/**
- * Why an attempt failed, as a clause without the receiver's name: `status 302: redirects are not followed`.
- * @param answer what the receiver answered, which follows any other status
- */
-export function failureOf({ statusCode, error }: Pick<Attempt, 'statusCode' | 'error'>, answer = ''): string {
-  if (statusCode === null) return error ?? 'no answer';
-  const reason = statusReason(statusCode) || answer;
-  return reason === '' ? `status ${statusCode}` : `status ${statusCode}: ${reason}`;
-}
 
 /** Makes one attempt. Never rejects: a failure is a result. */
 export async function attempt(sending: AttemptOptions, { guard, clock, send }: Outgoing): Promise<AttemptResult> {

@@ -9,7 +9,8 @@ import { LogUnavailableError } from '../../cluster/shared-log.ts';
 import type { Attempt, Delivery, HookRecord } from '../../store/hooks/model.ts';
 import type { DeliveryResult, DeliveryResults } from '../commands/deliveries.ts';
 import type { HookCounters, HookLog } from '../reporting.ts';
-import { type AttemptResult, type DeliveryRules, failureOf, isSuccess, retryWait } from './attempt.ts';
+import { type AttemptResult, type DeliveryRules, isSuccess, retryWait } from './attempt.ts';
+import { failureOf } from './failure.ts';
 
 const MAX_RESULTS_PER_COMMAND = 200;
 /** Maximum wait of a result for others, in milliseconds. */

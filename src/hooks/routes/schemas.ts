@@ -10,7 +10,7 @@ import { backfillStates, deliveryStates, hookStatuses, reasons } from '../../sto
 import { isOpen } from '../commands/deliveries.ts';
 import { Definition, type HookDefinition, parseDefinition } from '../definition/definition.ts';
 import { findWarnings, type InterfaceOf } from '../definition/warnings.ts';
-import { failureOf } from '../delivery/attempt.ts';
+import { failureOf } from '../delivery/failure.ts';
 
 export const Uuid = Type.String({
   pattern: '^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$',
