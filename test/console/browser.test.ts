@@ -150,6 +150,8 @@ browserTest(
         expect(await page.locator('dt', { hasText: 'Sponsor' }).count()).toBeGreaterThan(0);
       if (name === 'a token that nobody has')
         await page.getByRole('heading', { level: 1, name: 'card #1', exact: true }).waitFor();
+      if (name === 'a token by its number')
+        expect(await page.locator('dt', { hasText: 'Value, serialized' }).count()).toBe(1);
       if (table !== undefined)
         expect([name, await page.getByRole('table', { name: table }).count()]).toEqual([name, 1]);
       // A change of the theme and width takes time. So each page starts with the last look of the page before it, and a
@@ -245,6 +247,20 @@ browserTest('units of balances and short fields of the log are never broken, at 
   const log = page.getByRole('table', { name: 'Last log events' });
   expect(await log.getByText('info', { exact: true }).first().isVisible()).toBe(true);
   expect([await brokenTexts(page, 'td code.break'), await overflow(page)]).toEqual([[], 0]);
+});
+
+browserTest('lists of transactions show the other party in a window of 1280 pixels', async () => {
+  const [transfer] = await listed(server, '/extended/v3/transactions?limit=50&type=token_transfer');
+  await using visited = await visit(server.api);
+  const { page } = visited;
+  await page.setViewportSize({ width: 1280, height: 800 });
+  for (const path of [`/principals/${transfer?.sender.address}`, '/transactions']) {
+    await follow(page, path);
+    await loaded(page);
+    const cutOff: string[] = await page.evaluate(`[...document.querySelectorAll('td.main')]
+      .filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth).map((cell) => cell.innerText)`);
+    expect([path, cutOff.filter((text) => !text.includes('.token'))]).toEqual([path, []]);
+  }
 });
 
 browserTest('the longest state fits above the menu on the smallest screen', async () => {
@@ -1006,7 +1022,7 @@ async function managesOfAnother(closed: Serving, page: Page, key: string): Promi
   await expectAccessible(page);
   await list.getByRole('link', { name: '<b>a hook</b>' }).click();
   await page.getByRole('button', { name: 'Enable' }).click();
-  await page.getByRole('button', { name: 'Pause' }).waitFor();
+  await page.getByRole('button', { name: 'Disable' }).waitFor();
   await page.getByRole('link', { name: 'Edit' }).click();
   await page.getByRole('textbox', { name: /^Name/ }).fill('Renamed');
   await page.getByRole('button', { name: 'Save' }).click();
@@ -1015,6 +1031,39 @@ async function managesOfAnother(closed: Serving, page: Page, key: string): Promi
   await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
   await page.getByText('There is no chainhook yet.').waitFor();
 }
+
+browserTest('a disabled chainhook is enabled where it stopped, or from the next block', async () => {
+  const id = await waitingHook(server);
+  await using visited = await visit(`${server.api}/hooks/${id}`);
+  const { page, complaints } = visited;
+  const changes: unknown[] = [];
+  page.on('request', (request) => {
+    if (request.method() === 'PATCH') changes.push(request.postDataJSON());
+  });
+  const click = (name: RegExp | string) => page.getByRole('button', { name, exact: typeof name === 'string' }).click();
+  await click('Enable');
+  await postBlocks(server, (await tipHeight()) + 1);
+  await click('Disable');
+  await page.getByText('Disabled', { exact: true }).waitFor();
+  await postBlocks(server, (await tipHeight()) + 2);
+  await page.getByRole('button', { name: 'Enable and catch up on 2 blocks' }).waitFor();
+  expect(await page.getByText('Blocks behind').count()).toBe(0);
+  await expectFits(page, NARROW);
+  await click(/^Enable and catch up/);
+  await click('Disable');
+  await postBlocks(server, (await tipHeight()) + 1);
+  await click('Enable from the next block');
+  await page.getByRole('button', { name: 'Disable' }).waitFor();
+  await page.getByText('Blocks behind').waitFor();
+  expect(changes).toEqual([
+    { enabled: true },
+    { enabled: false },
+    { enabled: true, resume_from: 'last_evaluated' },
+    { enabled: false },
+    { enabled: true, resume_from: 'tip' },
+  ]);
+  expect(complaints).toEqual([]);
+});
 
 browserTest('managing chainhooks needs a key unless access is open', async () => {
   await using closed = await serving({ hookTargets: OPEN.hookTargets });

@@ -3,6 +3,7 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { serverStates, stateWords } from '../../src/api/server-state.ts';
+import { RULES } from '../../src/api/shared/identifiers.ts';
 import type { PostCondition, ServerStatus, Transaction, TransactionEvent } from '../../src/console/app/api/api.ts';
 import { messageOf, urlOf } from '../../src/console/app/api/api.ts';
 import {
@@ -58,6 +59,7 @@ import {
   shortPrincipal,
   stxText,
   toAmountInput,
+  tokenLabel,
   tokenUnit,
   toSmallestUnit,
   visible,
@@ -81,6 +83,7 @@ import {
   failureLine,
   type Hook,
   healthOf,
+  missedBlocksOf,
   payloadIncludes,
   waitingDeliveriesText,
 } from '../../src/console/app/chain/hooks.ts';
@@ -113,6 +116,7 @@ import {
   causeTitle,
   confirmations,
   describeCondition,
+  directionOf,
   failedCondition,
   feeRankText,
   plainText,
@@ -366,7 +370,7 @@ describe('the chainhook form', () => {
     const wrong = { type: 'contract_call', status: ['lost'], sender: 'me', of: 1 };
     expect(mistakes(wrong)).toEqual([
       'filters.events.0.status must be one of success, abort_by_response, abort_by_post_condition, problematic_skipped',
-      'filters.events.0.sender must have this form: Standard address or contract identifier',
+      `filters.events.0.sender must be ${RULES.principal}`,
       'filters.events.0.of is not a field of contract_call',
     ]);
   });
@@ -380,7 +384,7 @@ describe('the chainhook form', () => {
     );
     expect(messageInForm('The server does not answer.')).toBe('The server does not answer.');
     expect(mistakes({ type: 'nft_event', asset_identifier: 'coin' } as { type: string })).toEqual([
-      'filters.events.0.asset_identifier must have this form: Asset identifier: CONTRACT::asset',
+      `filters.events.0.asset_identifier must be ${RULES.asset}`,
     ]);
     expect(mistakes({ type: 'stx_transfer', min_amount: '-1' } as { type: string })).toEqual([
       'filters.events.0.min_amount is not an amount',
@@ -831,10 +835,21 @@ test("a chainhook's health names the most important problem first", () => {
     'Secret unreadable',
   );
   expect(words({ paused_reason: 'secret_unreadable', status: 'interrupted' })).toBe('Interrupted');
-  expect(words({ enabled: false })).toBe('Paused');
+  expect(words({ enabled: false })).toBe('Disabled');
   expect(words({ consecutive_failures: 2 })).toBe('Failing');
   expect(words({ failing_delivery: 'msg_1' })).toBe('Failing');
   expect(words({ lag_blocks: 3 })).toBe('Catching up');
+});
+
+test('a disabled or expired chainhook has missed the blocks since then, unless it continues where it stopped', () => {
+  const missed = (status: object) =>
+    missedBlocksOf({
+      status: { status: 'streaming', enabled: false, paused_reason: null, lag_blocks: 3, ...status },
+    } as Hook);
+  expect([missed({}), missed({ status: 'expired' })]).toEqual([3, 3]);
+  expect([{ enabled: true }, { status: 'interrupted' }, { paused_reason: 'log_restored' }].map(missed)).toEqual([
+    0, 0, 0,
+  ]);
 });
 
 test('a failing chainhook shows the reason, the next retry and the waiting deliveries', () => {
@@ -932,6 +947,30 @@ describe("a value in a page's path", () => {
       pathMistake('overview', {}),
     ]).toEqual(Array(12).fill(null));
   });
+});
+
+test('a token is labelled by its number, or by the ends of another value', () => {
+  const hex = `0x01${(1_234).toString(16).padStart(32, '0')}`;
+  expect([tokenLabel(hex), tokenLabel(hex.replace('4d2', '4D2')), tokenLabel('1234')]).toEqual(Array(3).fill('#1,234'));
+  expect(tokenLabel(`0x00${'00'.repeat(16)}`)).toBe('0x000000…000000');
+  expect([tokenLabel('u1'), tokenLabel('abc')]).toEqual(['u1', 'abc']);
+});
+
+test('the role of a principal is followed by the sender, unless the principal is the sender', () => {
+  const roles = [
+    ['sender', '-1'],
+    ['sponsor', '-1'],
+    ['affected', '0'],
+    ['affected', '-1'],
+    ['affected', '1'],
+  ] as const;
+  expect(roles.map(([involvement, net]) => directionOf(involvement, net))).toEqual([
+    'Out',
+    'Sponsored for',
+    'Involved by',
+    'Out by',
+    'In from',
+  ]);
 });
 
 test("a token's unit comes only from its own contract, and only if it is readable", () => {

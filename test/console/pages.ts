@@ -40,16 +40,25 @@ export async function waitingHook(on: Asked, headers: Record<string, string> = {
   return ((await (await on.get('/chainhooks/me', init)).json()) as { uuid: string }).uuid;
 }
 
-/** The asset identifier of non-fungible tokens that one of the senders has. */
-export async function collectionOf(server: Asked): Promise<string> {
+interface Nft {
+  asset_identifier: string;
+  value: { hex: string; repr: string };
+}
+
+/** A non-fungible token that one of the senders has. @param fits whether a token is wanted */
+async function nftOf(server: Asked, fits: (token: Nft) => boolean): Promise<Nft> {
   const transactions = await listed(server, '/extended/v3/transactions?limit=50');
   for (const principal of new Set(transactions.map(({ sender }) => sender.address))) {
-    const path = `/extended/v3/principals/${principal}/balances/nft?limit=1`;
-    const [first] = (await answerOf<{ results: { asset_identifier: string }[] }>(server, path)).results;
-    if (first !== undefined) return first.asset_identifier;
+    const path = `/extended/v3/principals/${principal}/balances/nft?limit=50`;
+    const token = (await answerOf<{ results: Nft[] }>(server, path)).results.find(fits);
+    if (token !== undefined) return token;
   }
-  throw new Error('no sender has a non-fungible token');
+  throw new Error('no sender has such a non-fungible token');
 }
+
+/** The asset identifier of non-fungible tokens that one of the senders has. */
+export const collectionOf = async (server: Asked): Promise<string> =>
+  (await nftOf(server, () => true)).asset_identifier;
 
 /**
  * Returns the paths of all pages with data on them, by name.
@@ -66,6 +75,7 @@ export async function pathsOfPages(
   const contract = `${transactions.find((transaction) => transaction.contract_call?.contract_id.includes('token-'))?.contract_call?.contract_id}`;
   const deployer = contract.replace(/\..*/, '');
   const collection = await collectionOf(server);
+  const numbered = await nftOf(server, ({ value }) => /^u\d+$/.test(value.repr));
   const mints = `/stackside/v1/tokens/nft/${encodeURIComponent(collection)}/mints?limit=1`;
   const [minted] = (await answerOf<{ results: { value: { hex: string } }[] }>(server, mints)).results;
   const [name] = await answerOf<string[]>(server, '/v1/names');
@@ -103,6 +113,7 @@ export async function pathsOfPages(
     'transfers of a token': `/tokens/${contract}::coin?tab=transfers`,
     'a collection': `/tokens/${collection}`,
     'a token of a collection': `/tokens/${collection}/${minted?.value.hex}`,
+    'a token by its number': `/tokens/${numbered.asset_identifier}/${numbered.value.repr.slice(1)}`,
     'a token that nobody has': `/tokens/${deployer}.none::card/0x0100000000000000000000000000000001`,
     contracts: '/contracts',
     'a new contract': '/contracts/new',

@@ -98,6 +98,16 @@ export function localTime(seconds: number): string {
 /** Shortens a hash to its two ends: `0x8d5acc…804307`. */
 export const shortHash = (hash: string): string => (hash.length <= 18 ? hash : `${hash.slice(0, 8)}…${hash.slice(-6)}`);
 
+/** A number without a sign: digits, or the serialized value with its type and 16 bytes. */
+const TOKEN_NUMBER = /^(?:0x01(?<hex>[\da-f]{32})|(?<digits>\d+))$/i;
+
+/** Returns the number of a non-fungible token, or the ends of its value. @param value as the API accepts it in a path */
+export function tokenLabel(value: string): string {
+  const { hex, digits } = TOKEN_NUMBER.exec(value)?.groups ?? {};
+  if (hex !== undefined) return `#${count(BigInt(`0x${hex}`))}`;
+  return digits === undefined ? shortHash(value) : `#${count(BigInt(digits))}`;
+}
+
 /** Shortens the address of a principal to its two ends. The name of a contract stays: `ST2T7…PXZAJ.token-0`. */
 export function shortPrincipal(principal: string): string {
   const [address = '', name] = principal.split('.');

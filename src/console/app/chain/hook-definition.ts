@@ -22,6 +22,8 @@ interface Schema {
   $id?: string;
   type?: string;
   description?: string;
+  /** The accepted values, in words that follow `must be`. */
+  rule?: string;
   pattern?: string;
   minLength?: number;
   maxLength?: number;
@@ -97,6 +99,9 @@ export const titleOf = (name: string): string =>
     .join(' ')
     .replace(/^./, (letter) => letter.toUpperCase());
 
+/** The mistake of a value of the wrong form. */
+const formMistake = ({ rule }: Schema): string => (rule === undefined ? 'has the wrong form' : `must be ${rule}`);
+
 function mistakeIn(schema: Schema, value: unknown): string | null {
   if (schema.type === 'array') {
     if (!Array.isArray(value) || value.length === 0) return 'must be a list of at least one word';
@@ -104,7 +109,7 @@ function mistakeIn(schema: Schema, value: unknown): string | null {
   }
   if (schema.anyOf !== undefined) {
     if (schema.anyOf.some((variant) => mistakeIn(variant, value) === null)) return null;
-    return wordsOf(schema) === null ? 'has none of its forms' : `must be one of ${wordsOf(schema)?.join(', ')}`;
+    return wordsOf(schema) === null ? formMistake(schema) : `must be one of ${wordsOf(schema)?.join(', ')}`;
   }
   if (schema.const !== undefined) return value === schema.const ? null : `must be ${schema.const}`;
   if (schema.type === 'integer') return Number.isInteger(value) ? null : 'must be an integer';
@@ -115,7 +120,7 @@ function mistakeIn(schema: Schema, value: unknown): string | null {
     return `has more than ${schema.maxLength} characters`;
   if (schema.pattern !== undefined && !new RegExp(schema.pattern).test(value)) {
     if (schema.$id === AMOUNT) return 'is not an amount';
-    return schema.description === undefined ? 'has the wrong form' : `must have this form: ${helpOf(schema)}`;
+    return formMistake(schema);
   }
   return schema.$id === AMOUNT && BigInt(value) > MAX_UINT ? 'is larger than any amount' : null;
 }

@@ -23,7 +23,7 @@ export function healthOf({ status }: Hook): Health {
   if (status.status === 'interrupted') return health('bad', 'Interrupted', status.interrupted_reason);
   if (status.status === 'expired') return health('plain', 'Expired', 'It reached its maximum number of blocks.');
   if (status.paused_reason === 'secret_unreadable') return health('bad', 'Secret unreadable', SECRET_UNREADABLE);
-  if (!status.enabled) return health('plain', 'Paused');
+  if (!status.enabled) return health('plain', 'Disabled');
   const { consecutive_failures: attempts } = status;
   if (attempts > 0) {
     const failures = attempts === 1 ? 'One attempt failed' : `${count(attempts)} attempts in a row failed`;
@@ -34,6 +34,15 @@ export function healthOf({ status }: Hook): Health {
     return health('bad', 'Failing', 'A delivery failed, and others succeeded since.');
   if (status.lag_blocks <= 0) return health('ok', 'Healthy');
   return health('wait', 'Catching up', `${plural(status.lag_blocks, 'block')} behind the tip.`);
+}
+
+/**
+ * Returns the number of blocks since a chainhook was disabled or expired, which it leaves out unless it catches up; 0 for a
+ * chainhook that is enabled, or that continues where it stopped anyway.
+ */
+export function missedBlocksOf({ status }: Hook): number {
+  const continues = status.enabled || status.status === 'interrupted' || status.paused_reason === 'log_restored';
+  return continues ? 0 : status.lag_blocks;
 }
 
 /** Describes why a chainhook fails and when the next attempt is; null if it doesn't fail. @param now Unix seconds */

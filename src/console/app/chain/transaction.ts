@@ -126,12 +126,15 @@ export function sentence(transaction: Transaction): Part[] {
   return [...effectParts(transaction), failureText(transaction), ...feeParts, '.'];
 }
 
-/** Returns the role of a principal in a transaction, in a word. @param net its change of STX, in micro-STX */
+/**
+ * Returns the role of a principal in a transaction, in words that the sender follows unless the principal is the sender.
+ * @param net its change of STX, in micro-STX
+ */
 export function directionOf(involvement: 'sender' | 'sponsor' | 'affected', net: string): string {
   if (involvement === 'sender') return 'Out';
-  if (involvement === 'sponsor') return 'Sponsored';
-  if (net === '0') return 'Involved';
-  return net.startsWith('-') ? 'Out' : 'In';
+  if (involvement === 'sponsor') return 'Sponsored for';
+  if (net === '0') return 'Involved by';
+  return net.startsWith('-') ? 'Out by' : 'In from';
 }
 
 /** Describes the action of a listed transaction in a few words, without its sender. */

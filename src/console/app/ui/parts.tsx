@@ -186,7 +186,7 @@ interface ColumnDetails {
 }
 
 /**
- * A column of a table. Its classes: `number` aligns at the right; `wide` and `medium` are hidden on narrow screens;
+ * A column of a table. Its classes: `number` aligns at the right; `widest`, `wide` and `medium` are hidden on narrow screens;
  * `named` shows the name before the value in stacked rows.
  */
 export type Column<Row> = readonly [

@@ -50,7 +50,8 @@ export const MinedStatus = ({ status }: { status: string }) =>
 type Listed = ListedTransaction | ListedPending;
 
 const ACTION: Column<Listed> = ['Action', 'main', (transaction) => <Sentence parts={action(transaction)} />];
-const KIND: Column<Listed> = ['Type', 'wide nowrap', ({ type }) => kindOf(type)];
+const kind = (classes: string): Column<Listed> => ['Type', classes, ({ type }) => kindOf(type)];
+const KIND = kind('wide nowrap');
 const SENDER: Column<Listed> = ['From', 'nowrap named', ({ sender }) => <Principal principal={sender.address} />];
 const fee = (classes: string): Column<Listed> => ['Fee', classes, ({ fee_rate: micro }) => <Fee micro={micro} />];
 const FEE = fee('number named');
@@ -68,7 +69,7 @@ export const NEWEST_COLUMNS: readonly Column<ListedTransaction>[] = [ACTION, sta
 export const COLUMNS_IN_BLOCK: readonly Column<ListedTransaction>[] = [
   ACTION,
   STATUS,
-  KIND,
+  kind('widest nowrap'),
   SENDER,
   fee('number wide named'),
   TX_ID,

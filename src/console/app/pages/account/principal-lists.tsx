@@ -80,14 +80,14 @@ const AllTransactions = ({ principal, version }: PrincipalProps) => (
             {directionOf(involvement, stx.net)}
             {involvement === 'sender' ? null : (
               <>
-                {' from '}
+                {' '}
                 <Principal principal={sender.address} />
               </>
             )}
           </>
         ),
       ],
-      ['Fee', 'number wide named', ({ transaction }) => <Fee micro={transaction.fee_rate} />],
+      ['Fee', 'number widest', ({ transaction }) => <Fee micro={transaction.fee_rate} />],
       TRANSACTION,
       ['Age', 'number when', ({ transaction: { block } }) => <Ago chain time={block.time} />],
     ]}

@@ -1,13 +1,11 @@
 /** The pages of tokens: a fungible token or a collection, and one non-fungible token with its history. */
 
 import { assetContractOf, assetNameOf } from '../../../../codec/address.ts';
-import { clarityRepr } from '../../../../codec/clarity-text.ts';
-import { fromHex } from '../../../../codec/hex.ts';
 import { get } from '../../api/api.ts';
 import { tipVersion } from '../../api/live.ts';
 import { useAnswer, useGet } from '../../api/use-answer.ts';
 import { tokenFacts } from '../../chain/clarity.ts';
-import { count, shortHash, shortPrincipal, visible } from '../../chain/format.ts';
+import { count, shortPrincipal, tokenLabel, visible } from '../../chain/format.ts';
 import { NftLink, Value } from '../../ui/code.tsx';
 import { AGE, BLOCK, BLOCK_HEIGHT, FROM, HOLDER, TIME, TO } from '../../ui/columns.tsx';
 import { tokenOf, unitOf } from '../../ui/metadata.ts';
@@ -253,29 +251,22 @@ const OwnedNft = ({ asset, value }: { asset: string; value: string }) => (
       { asset_identifier: asset, value },
       tipVersion.value,
     )}
-    facts={({ owner, token_uri: uri }) => [
+    facts={({ value: id, owner, token_uri: uri }) => [
       ['Collection', <Asset identifier={asset} />],
-      ['Value', <Value repr={clarityRepr(fromHex(value))} />],
-      ['Value, serialized', <Hash value={value} whole copy="value" />],
+      ['Value', <Value repr={id.repr} />],
+      ['Value, serialized', <Hash value={id.hex} whole copy="value" />],
       ['Current owner', owner === null ? 'None: the token was burnt' : <Principal principal={owner} copy />],
       ['Metadata', textOrNull(shortUri(uri))],
     ]}
   />
 );
 
-/** A serialized number without a sign: its type, and 16 bytes. */
-const NUMBER = /^0x01[\da-f]{32}$/;
-
-/** Returns the number of a non-fungible token, or the ends of its value in hex. */
-const tokenLabel = (value: string): string =>
-  NUMBER.test(value) ? `#${count(BigInt(`0x${value.slice('0x01'.length)}`))}` : shortHash(value);
-
 /** Renders the page of a non-fungible token, with its history of owners. */
 export function Nft({ asset, value }: { asset: string; value: string }) {
   const params = { asset_identifier: asset, value, ...listQuery() };
   const history = useGet('/extended/v3/tokens/nft/{asset_identifier}/{value}/history', params, tipVersion.value);
   return (
-    <Page kind="Non-fungible token" title={`${visible(assetNameOf(asset))} ${tokenLabel(value)}`}>
+    <Page kind="Non-fungible token" title={`${visible(assetNameOf(asset))} ${visible(tokenLabel(value))}`}>
       {history.data === null || history.data.total === 0 ? null : <OwnedNft asset={asset} value={value} />}
       <ListPanel
         title="History"

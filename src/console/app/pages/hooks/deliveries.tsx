@@ -1,6 +1,7 @@
 /** The deliveries of a chainhook: their history, redelivery, and a page per delivery with its attempts and body. */
 
 import { useState } from 'preact/hooks';
+import { statusReason } from '../../../../hooks/delivery/failure.ts';
 import { type Answer, get, post } from '../../api/api.ts';
 import { useAnswer, useGet } from '../../api/use-answer.ts';
 import { bytes, count, visible, words } from '../../chain/format.ts';
@@ -224,9 +225,10 @@ const Attempts = ({ attempts, source }: { attempts: readonly Attempt[]; source: 
       [
         'Response or error',
         'fill',
-        ({ error, response_excerpt: excerpt }) => (
-          <code class="break">{visible(error ?? excerpt ?? '') || <span class="quiet">nothing</span>}</code>
-        ),
+        ({ status_code: code, error, response_excerpt: excerpt }) => {
+          const text = error ?? (excerpt || statusReason(code ?? 0));
+          return <code class="break">{visible(text) || <span class="quiet">nothing</span>}</code>;
+        },
       ],
       ['Time', 'number medium', ({ duration_ms: time }) => `${count(time)} ms`],
       ['Host', 'wide', ({ url_host: host }) => <code>{host}</code>],

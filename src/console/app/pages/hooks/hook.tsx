@@ -1,11 +1,12 @@
 /** The page of a chainhook: its state, deliveries, backfills and definition, and sample receivers. */
 
 import { useState } from 'preact/hooks';
-import { type Answer, patch, post, remove } from '../../api/api.ts';
+import { statusReason } from '../../../../hooks/delivery/failure.ts';
+import { type Answer, type Body, patch, post, remove } from '../../api/api.ts';
 import { tip } from '../../api/live.ts';
 import { useGet } from '../../api/use-answer.ts';
-import { count, visible } from '../../chain/format.ts';
-import { type Hook as HookObject, healthOf, waitingDeliveriesText } from '../../chain/hooks.ts';
+import { count, plural, visible } from '../../chain/format.ts';
+import { type Hook as HookObject, healthOf, missedBlocksOf, waitingDeliveriesText } from '../../chain/hooks.ts';
 import { type Language, receivers, sourceTokens } from '../../chain/receivers.ts';
 import { SourceBlock } from '../../ui/code.tsx';
 import { Check, Confirm, Form, TextField, useAction } from '../../ui/form.tsx';
@@ -15,7 +16,7 @@ import {
   Copy,
   Figures,
   ListPanel,
-  offsetQuery,
+  listQuery,
   Page,
   Panel,
   Problem,
@@ -124,20 +125,23 @@ function State({ hook, onChange }: { hook: HookObject; onChange: () => void }) {
           ['Last delivery', last === null ? '–' : <Ago time={last} />, code === null ? null : `last answer ${code}`],
           ['Failures in a row', count(status.consecutive_failures)],
           ['Matching blocks', count(status.occurrence_count), `of ${count(status.evaluated_block_count)} evaluated`],
-          ['Blocks behind', count(status.lag_blocks)],
+          ...(missedBlocksOf(hook) === 0 ? [['Blocks behind', count(status.lag_blocks)] as const] : []),
         ]}
       />
     </>
   );
 }
 
-function Actions({ hook: { uuid, status, definition }, onChange }: { hook: HookObject; onChange: () => void }) {
+function Actions({ hook, onChange }: { hook: HookObject; onChange: () => void }) {
+  const { uuid, status, definition } = hook;
   const { run, problem, busy } = useAction(onChange);
-  const setEnabled = (enabled: boolean) =>
+  const missedBlocks = missedBlocksOf(hook);
+  const change = (body: Body<'/chainhooks/me/{uuid}/enabled', 'patch'>) => () =>
     run(
-      () => patch('/chainhooks/me/{uuid}/enabled', { uuid }, { enabled }),
-      enabled ? 'The chainhook is enabled' : 'The chainhook is paused',
+      () => patch('/chainhooks/me/{uuid}/enabled', { uuid }, body),
+      body.enabled ? 'The chainhook is enabled' : 'The chainhook is disabled',
     );
+  const button = (text: string, onClick: () => void) => <Button text={text} disabled={busy} onClick={onClick} />;
   const removeHook = () =>
     run(async () => {
       await remove('/chainhooks/me/{uuid}', { uuid });
@@ -146,11 +150,19 @@ function Actions({ hook: { uuid, status, definition }, onChange }: { hook: HookO
   return (
     <>
       <div class="row">
-        <Button
-          text={status.enabled ? 'Pause' : status.status === 'interrupted' ? 'Enable and try again' : 'Enable'}
-          disabled={busy}
-          onClick={() => setEnabled(!status.enabled)}
-        />
+        {status.enabled ? (
+          button('Disable', change({ enabled: false }))
+        ) : missedBlocks === 0 ? (
+          button(status.status === 'interrupted' ? 'Enable and try again' : 'Enable', change({ enabled: true }))
+        ) : (
+          <>
+            {button(
+              `Enable and catch up on ${plural(missedBlocks, 'block')}`,
+              change({ enabled: true, resume_from: 'last_evaluated' }),
+            )}
+            {button('Enable from the next block', change({ enabled: true, resume_from: 'tip' }))}
+          </>
+        )}
         <ButtonLink text="Edit" href={pathTo('editHook', { id: uuid })} />
         <Confirm action="Delete" question={`Delete “${visible(definition.name)}”?`} onConfirm={removeHook}>
           The chainhook sends nothing more. Its delivery log stays until retention removes it.
@@ -175,6 +187,7 @@ function Definition({ hook: { uuid, definition } }: { hook: HookObject }) {
 
 function TestDelivery({ hook }: { hook: string }) {
   const { run, result, problem, busy } = useAction<Answer<'/chainhooks/me/{uuid}/test', 'post'>>();
+  const reason = statusReason(result?.status_code ?? 0);
   const send = () => run(() => post('/chainhooks/me/{uuid}/test', { uuid: hook }, {}), 'The test was sent');
   return (
     <>
@@ -183,7 +196,7 @@ function TestDelivery({ hook }: { hook: string }) {
         <span class={result.ok ? 'ok' : 'bad'} role="status">
           {result.status_code === null
             ? visible(result.error ?? 'No answer came.')
-            : `The receiver answered ${result.status_code} after ${result.duration_ms} ms.`}
+            : `The receiver answered ${result.status_code} after ${result.duration_ms} ms${reason === '' ? '' : `: ${reason}`}.`}
           {result.response_excerpt ? <code> {visible(result.response_excerpt.slice(0, 200))}</code> : null}
         </span>
       )}
@@ -195,7 +208,7 @@ function TestDelivery({ hook }: { hook: string }) {
 const BACKFILL_TONES = { queued: 'wait', running: 'wait', completed: 'ok', cancelled: 'plain', failed: 'bad' } as const;
 
 function Backfills({ hook }: { hook: string }) {
-  const backfills = useGet('/chainhooks/me/{uuid}/backfills', { uuid: hook, ...offsetQuery() }, hookVersion());
+  const backfills = useGet('/chainhooks/me/{uuid}/backfills', { uuid: hook, ...listQuery() }, hookVersion());
   const { run, problem } = useAction(backfills.retry);
   const cancel = (job: string) =>
     run(() => remove('/chainhooks/me/{uuid}/backfills/{job}', { uuid: hook, job }), 'The backfill is cancelled');
@@ -207,7 +220,6 @@ function Backfills({ hook }: { hook: string }) {
         title="Backfills"
         loaded={backfills}
         item="backfill"
-        pager="offset"
         keyOf={({ id }) => id}
         empty="No past blocks were delivered yet."
         columns={[

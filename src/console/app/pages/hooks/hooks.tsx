@@ -177,16 +177,7 @@ function HookList({ consumer, isPart = false }: HookListProps) {
         ['Status', 'nowrap', (hook) => <HealthBadge hook={hook} />],
         ['Receiver', 'wide nowrap', ({ definition }) => <code>{hostOf(definition.action.url)}</code>],
         ['Waiting', 'number', ({ status }) => count(status.pending_deliveries)],
-        [
-          'Last delivery',
-          'number medium',
-          ({ status: { last_delivery_at: time, last_delivery_status_code: code } }) => (
-            <>
-              {code === null ? null : <span class="quiet">{code} </span>}
-              <Ago time={time} none="none" />
-            </>
-          ),
-        ],
+        ['Last delivery', 'number medium', ({ status }) => <Ago time={status.last_delivery_at} none="none" />],
         ['Matches', 'number wide', ({ status }) => count(status.occurrence_count)],
       ]}
     />
