@@ -92,11 +92,8 @@ test('retry sends the failed delivery at once, and skip drops it', async () => {
 });
 
 test('the status, the list, a retry and a test say that redirects are not followed', async () => {
-  using target = receiver();
-  target.answer = () => new Response('Moved', { status: 302, headers: { location: '/' } });
-  const { server, uuid } = await serveFailingHook(target, 'streaming');
-  await using _ = server;
-  const connection = connectionOf(server);
+  await using hook = await serveFailingHook(() => new Response('Moved', { status: 302, headers: { location: '/' } }));
+  const { server, uuid, connection } = hook;
   const reason = 'status 302: redirects are not followed';
   expect((await statusOf(server, uuid)).last_error).toBe(reason);
   expect(await outputOf(() => list(connection, TEXT))).toContain(`: ${reason}; `);

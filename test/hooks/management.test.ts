@@ -178,12 +178,6 @@ test('an accepted definition is returned as sent, with warnings about likely mis
       { type: 'ft_event', asset_identifier: `SP000000000000000000002Q6VF78.a::b` },
     ]),
     options: { expire_after_evaluations: null, decode_clarity_values: false, ...unset },
-    options: {
-      expire_after_evaluations: null,
-      decode_clarity_values: false,
-      include_post_conditions: null,
-      enable_on_registration: null,
-    },
     action: { type: 'http_post', url: URL_OK, method: 'PUT' },
     version: 1,
     unknown: 'is dropped',
@@ -270,7 +264,7 @@ describe('the life of a hook', () => {
   test('cannot start elsewhere while it is enabled', async () => {
     await using server = await hookServer();
     feed(server, -1, 5);
-    const uuid = await register(server, URL_OK, { enable_on_registration: true });
+    const uuid = await server.register(URL_OK, { enable_on_registration: true });
     const setEnabled = (body: object) => server.request('PATCH', `/chainhooks/me/${uuid}/enabled`, body);
     for (const resume_from of [3, 'tip'] as const) {
       const { status, body } = await setEnabled({ enabled: true, resume_from });
@@ -282,7 +276,7 @@ describe('the life of a hook', () => {
     expect((await setEnabled({ enabled: true, resume_from: 'last_evaluated' })).status).toBe(204);
     const { status, body } = await setEnabled({ enabled: false, resume_from: 3 });
     expect([status, body.details]).toEqual([400, 'resume_from is not allowed if enabled is false']);
-    expect((await statusOf(server, uuid)).enabled).toBe(true);
+    expect((await server.status(uuid)).enabled).toBe(true);
   });
 
   test.each([
