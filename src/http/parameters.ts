@@ -229,11 +229,14 @@ function decodedSegment(text: string, url: string): string {
   return segment;
 }
 
+/** The routes of a chainhook's delivery log and backfills. */
+const OWN_HOOK_PATH = /^\/chainhooks(\/v1)?\/me\/\{uuid\}\/(deliveries|backfills)\b/;
+
 /**
  * Whether a path is one of Stackside's own routes, which no other API of Stacks has. They refuse unknown parameters; other
  * routes ignore them, since clients of other servers rely on that.
  */
-export const isOwnPath = (path: string): boolean => path.startsWith('/stackside/v1/');
+export const isOwnPath = (path: string): boolean => path.startsWith('/stackside/v1/') || OWN_HOOK_PATH.test(path);
 
 /** Handles a query parameter that the route's schemas don't have. @throws ParameterError */
 type Others = (name: string) => void;

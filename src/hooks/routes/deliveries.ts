@@ -112,7 +112,8 @@ const filterQuery = {
   state: Type.Optional(
     Type.Array(words(...deliveryStates), {
       maxItems: deliveryStates.length,
-      description: 'States to return, separated by commas or as repeated keys',
+      description:
+        'States to return, separated by commas or as repeated keys. Deliveries that are `in_flight` are among those that are pending or failed.',
     }),
   ),
   reason: Type.Optional({ ...words(...reasons), description: 'Reason of the deliveries to return' }),
