@@ -9,17 +9,35 @@ import { definition, type HookServer, hookServer, NOWHERE } from './server.ts';
 const CONTRACT = `${alice.address}.pool`;
 const OTHER = `${alice.address}.other`;
 const MAX = 2n ** 128n;
+const buy = { type: 'contract_call', contract_identifier: CONTRACT, function_name: 'buy' };
 
 const contractInterface = {
   functions: [
     { name: 'move', access: 'public', args: [], outputs: { type: 'bool' } },
     { name: 'look', access: 'read_only', args: [], outputs: { type: 'bool' } },
+    {
+      name: 'buy',
+      access: 'public',
+      args: [
+        { name: 'id', type: 'uint128' },
+        { name: 'note', type: { optional: { buffer: { length: 4 } } } },
+        { name: 'key', type: { buffer: { length: 4 } } },
+        { name: 'to', type: 'trait_reference' },
+        { name: 'later', type: { another: 1 } },
+        { name: 'text', type: { 'string-ascii': { length: 9 } } },
+        { name: 'on', type: 'bool' },
+      ],
+      outputs: { type: 'bool' },
+    },
     { name: 'inner', access: 'private', args: [], outputs: { type: 'bool' } },
   ],
   variables: [],
   maps: [],
   fungible_tokens: [{ name: 'coin' }],
-  non_fungible_tokens: [{ name: 'ape', type: 'uint128' }],
+  non_fungible_tokens: [
+    { name: 'ape', type: 'uint128' },
+    { name: 'name', type: { tuple: [{ name: 'label', type: { buffer: { length: 9 } } }] } },
+  ],
 };
 
 let server: HookServer;
@@ -94,6 +112,40 @@ test.each<[warning: string, filter: object]>([
     `function_name: ${CONTRACT} doesn't have a public function ${function_name}${FAILED_ONLY}`,
     { type: 'contract_call', contract_identifier: CONTRACT, function_name },
   ]),
+  [
+    `argument.index: buy of ${CONTRACT} has 7 arguments${FAILED_ONLY}`,
+    { ...buy, argument: { index: 7, equals: 'u1' } },
+  ],
+  [
+    `argument.index: move of ${CONTRACT} has 0 arguments${FAILED_ONLY}`,
+    { ...buy, function_name: 'move', argument: { index: 0, equals: 'u1' } },
+  ],
+  ...(
+    [
+      [0, '-7', 'id', 'uint'],
+      [0, '0x0000000000000000000000000000000007', 'id', 'uint'],
+      [0, 'true', 'id', 'uint'],
+      [1, '0x02000000010a', 'note', '(optional (buff 4))'],
+      [2, 'u7', 'key', '(buff 4)'],
+      [3, '7', 'to', 'trait_reference'],
+      [5, '7', 'text', '(string-ascii 9)'],
+      [5, 'é', 'text', '(string-ascii 9)'],
+      [6, 'yes', 'on', 'bool'],
+    ] as const
+  ).map(([index, equals, name, type]): [string, object] => [
+    `argument.equals: the argument ${name} has the type ${type}${FAILED_ONLY}`,
+    { ...buy, argument: { index, equals } },
+  ]),
+  [
+    `value: the values of ${CONTRACT}::ape have the type uint${NEVER}`,
+    { type: 'nft_event', asset_identifier: `${CONTRACT}::ape`, value: -7 },
+  ],
+  [
+    `value: the values of ${CONTRACT}::name have the type (tuple (label (buff 9)))${NEVER}`,
+    { type: 'nft_transfer', asset_identifier: `${CONTRACT}::name`, value: 'u7' },
+  ],
+  [`memo.equals: a memo has at most 34 bytes${NEVER}`, { type: 'stx_transfer', memo: { equals: 'a'.repeat(35) } }],
+  [`memo.contains: a memo has at most 34 bytes${NEVER}`, { type: 'stx_transfer', memo: { contains: 'é'.repeat(18) } }],
 ])('warns with %s: %p', async (warning, filter) => {
   expect(await warningsOf({ type: 'coinbase' }, filter)).toEqual([`filters.events.1.${warning}`]);
 });
@@ -109,6 +161,25 @@ test("doesn't warn about filters that can match", async () => {
       { type: 'contract_call', contract_identifier: CONTRACT, function_name: 'look' },
       { type: 'contract_call', contract_identifier: OTHER, function_name: 'fly' },
       { type: 'contract_deploy', contract_identifier: CONTRACT, sender: alice.address },
+      ...[
+        [0, '7'],
+        [0, '0x0100000000000000000000000000000007'],
+        [1, 'none'],
+        [1, '(some 0x0a)'],
+        [2, '0x0a'],
+        [3, `'${CONTRACT}`],
+        [4, 'anything'],
+        [5, '"7"'],
+        [6, 'false'],
+      ].map(([index, equals]) => ({ ...buy, argument: { index, equals } })),
+      { ...buy, contract_identifier: OTHER, argument: { index: 200, equals: 'u1' } },
+      { type: 'stx_transfer', memo: { equals: `0x${'61'.repeat(34)}`, contains: 'é'.repeat(17) } },
+      { type: 'nft_transfer', asset_identifier: `${CONTRACT}::ape`, value: 7 },
+      {
+        type: 'nft_transfer',
+        asset_identifier: `${CONTRACT}::name`,
+        value: toHex(clarity.tuple({ label: clarity.buffer(new Uint8Array(1)) })),
+      },
       { type: 'contract_log', contract_identifier: CONTRACT, topic: 'print' },
       { type: 'ft_transfer', asset_identifier: `${CONTRACT}::coin`, min_amount: String(MAX - 1n), sender: CONTRACT },
       { type: 'nft_transfer', asset_identifier: `${CONTRACT}::ape`, value: `u${MAX - 1n}` },

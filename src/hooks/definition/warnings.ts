@@ -1,9 +1,11 @@
 /** Warnings about the filters of a chainhook: valid values that are probably mistakes, and filters that can never match. */
+
+import { plural } from '../../base/format.ts';
 import type { Network } from '../../chain/network.ts';
-import { contractNames } from '../../codec/abi.ts';
+import { type AbiType, abiTypeString, contractNames, valueTypes } from '../../codec/abi.ts';
 import { DEPLOYED_NAME_PATTERN, parseStacksAddress, splitPrincipal } from '../../codec/address.ts';
-import { decodeClarity, MAX_UINT } from '../../codec/clarity.ts';
-import { fromHex } from '../../codec/hex.ts';
+import { type ClarityValue, decodeClarity, MAX_UINT } from '../../codec/clarity.ts';
+import { utf8Bytes } from '../../codec/utf8.ts';
 import { literalOf, serializedForms } from '../../codec/value-condition.ts';
 import type { HookDefinition } from './definition.ts';
 import type { Filter } from './filter-schemas.ts';
@@ -19,6 +21,7 @@ const DEPLOYED_NAME = new RegExp(`^${DEPLOYED_NAME_PATTERN}$`);
 /** The only topic of contract events. */
 const PRINT = 'print';
 const NEVER = 'the filter never matches';
+const FAILED_ONLY = 'the filter can only match failed calls';
 
 /** Finds mistakes in the principals of a filter. */
 function* principalWarnings(filter: Filter, network: Network['kind']): Iterable<Warning> {
@@ -52,30 +55,70 @@ function* impossibleValues(filter: Filter): Iterable<Warning> {
   if ('min_amount' in filter && filter.min_amount !== undefined && BigInt(filter.min_amount) > MAX_UINT) {
     yield ['min_amount', `the amount is above 2^128-1, the largest that Clarity has; ${NEVER}`];
   }
-  if ('value' in filter && filter.value !== undefined && !isClarityValue(String(filter.value))) {
+  if ('value' in filter && filter.value !== undefined && typesOf(String(filter.value)).length === 0) {
     yield ['value', `this is not a Clarity value; ${NEVER}`];
   }
 }
 
-/** Reports whether a text that the schema accepts means a value: hex must be one value, an integer must have 128 bits. */
-function isClarityValue(text: string): boolean {
-  if (!text.startsWith('0x')) return serializedForms(literalOf(text)).length > 0;
-  const bytes = fromHex(text);
-  const value = decodeClarity(bytes);
-  return value.ok && value.value.bytes.length === bytes.length;
+/** The form of hex in `memo.equals`, whose schema limits its length. */
+const HEX = /^0x([0-9a-fA-F]{2})+$/;
+/** Maximum bytes of a memo. */
+const MAX_MEMO_BYTES = 34;
+
+/** Finds texts that no memo can contain. */
+function* longMemo(filter: Filter): Iterable<Warning> {
+  if (filter.type !== 'stx_transfer' || filter.memo === undefined) return;
+  for (const [name, text] of Object.entries(filter.memo)) {
+    const isHex = name === 'equals' && HEX.test(text);
+    if (!isHex && utf8Bytes(text).length > MAX_MEMO_BYTES)
+      yield [`memo.${name}`, `a memo has at most ${MAX_MEMO_BYTES} bytes; ${NEVER}`];
+  }
 }
 
-/** Finds a function that a deployed contract doesn't have. */
+/** Returns the types of the values that a text can stand for; none if it isn't the text of a value. */
+function typesOf(text: string): ClarityValue['type'][] {
+  const types: ClarityValue['type'][] = [];
+  for (const form of serializedForms(literalOf(text))) {
+    const value = decodeClarity(form);
+    if (value.ok && value.value.bytes.length === form.length) types.push(value.value.type);
+  }
+  return types;
+}
+
+/** Returns the types of values with a repr that starts like a text, except for types whose repr is also a literal. */
+function reprTypes(text: string): string[] {
+  if (text.startsWith('0x')) return ['buffer'];
+  const word = /^\((some|ok|err|list|tuple)\b/.exec(text)?.[1];
+  return word === undefined ? [] : [word];
+}
+
+/** Reports whether a value of a declared type can have one of some types. Values of unknown types can have any. */
+function isPossible(type: AbiType, types: readonly string[]): boolean {
+  const allowed = valueTypes(type);
+  return allowed === null || allowed.some((name) => types.includes(name));
+}
+
+/** Finds a function that a deployed contract doesn't have, and an argument that the function doesn't have. */
 function* missingFunction(filter: Filter, interfaceOf: InterfaceOf): Iterable<Warning> {
   if (filter.type !== 'contract_call') return;
-  const { contract_identifier: contract, function_name: name } = filter;
+  const { contract_identifier: contract, function_name: name, argument } = filter;
   if (contract === undefined || name === undefined) return;
   const { callable } = contractNames(interfaceOf(contract));
-  if (callable === null || callable.has(name)) return;
-  yield ['function_name', `${contract} doesn't have a public function ${name}; the filter can only match failed calls`];
+  if (callable === null) return;
+  const args = callable.get(name);
+  if (args === undefined) yield ['function_name', `${contract} doesn't have a public function ${name}; ${FAILED_ONLY}`];
+  if (args === undefined || args === null || argument === undefined) return;
+  const { index, equals } = argument;
+  const declared = args[index];
+  if (declared === undefined) {
+    yield ['argument.index', `${name} of ${contract} has ${plural(args.length, 'argument')}; ${FAILED_ONLY}`];
+  } else if (!isPossible(declared.type, [...typesOf(equals), ...reprTypes(equals)])) {
+    const type = abiTypeString(declared.type);
+    yield ['argument.equals', `the argument ${declared.name} has the type ${type}; ${FAILED_ONLY}`];
+  }
 }
 
-/** Finds a token that a deployed contract doesn't have. */
+/** Finds a token that a deployed contract doesn't have, and a value that its tokens can't have. */
 function* missingToken(filter: Filter, interfaceOf: InterfaceOf): Iterable<Warning> {
   if (!('asset_identifier' in filter) || filter.asset_identifier === undefined) return;
   const asset = filter.asset_identifier;
@@ -83,12 +126,19 @@ function* missingToken(filter: Filter, interfaceOf: InterfaceOf): Iterable<Warni
   const { ft, nft } = contractNames(interfaceOf(contract));
   if (ft === null || nft === null) return;
   const isFt = filter.type.startsWith('ft_');
-  if ((isFt ? ft : nft).has(name)) return;
   const isOther = (isFt ? nft : ft).has(name);
-  const problem = isOther
-    ? `${asset} is ${isFt ? 'a non-fungible' : 'a fungible'} token`
-    : `${contract} doesn't define ${isFt ? 'a fungible' : 'a non-fungible'} token ${name}`;
-  yield ['asset_identifier', `${problem}; ${NEVER}`];
+  if (!(isFt ? ft : nft).has(name)) {
+    const problem = isOther
+      ? `${asset} is ${isFt ? 'a non-fungible' : 'a fungible'} token`
+      : `${contract} doesn't define ${isFt ? 'a fungible' : 'a non-fungible'} token ${name}`;
+    yield ['asset_identifier', `${problem}; ${NEVER}`];
+  }
+  const type = nft.get(name);
+  if (type === undefined || !('value' in filter) || filter.value === undefined) return;
+  const types = typesOf(String(filter.value));
+  if (types.length > 0 && !isPossible(type, types)) {
+    yield ['value', `the values of ${asset} have the type ${abiTypeString(type)}; ${NEVER}`];
+  }
 }
 
 /** Returns sentences about the filters of a definition, each with the path of the parameter. */
@@ -101,6 +151,7 @@ export function findWarnings(
     const warnings = [
       ...principalWarnings(filter, network),
       ...impossibleValues(filter),
+      ...longMemo(filter),
       ...missingFunction(filter, interfaceOf),
       ...missingToken(filter, interfaceOf),
     ];
