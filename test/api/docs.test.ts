@@ -17,6 +17,7 @@ import { routesOf } from '../support/api/app.ts';
 import { checkedBody } from '../support/api/checked-app.ts';
 import { resolved } from '../support/api/random-urls.ts';
 import { recordExamples, targetOf } from '../support/generate/examples.ts';
+import { pageWithRoutes, routesPage } from '../support/generate/route-tables.ts';
 import { sampleIndex, testApp } from './test-app.ts';
 
 interface Body {
@@ -544,4 +545,8 @@ test('each list of v1 and v2 keeps its default and maximum limit', () => {
     '100 to 250': ['v2/pox/cycles/{cycle_number}/signers'],
     '500 to 1000': ['v2/blocks/{height_or_hash}/signer-signatures'],
   });
+});
+
+test('docs/api.md lists the current routes (bun run generate writes them)', async () => {
+  expect(await pageWithRoutes()).toBe(await Bun.file(routesPage).text());
 });

@@ -1,19 +1,17 @@
-/** Blocks of other chains, and forks of the data's chain. */
+/** Blocks of other chains, forks of the data's chain, and blocks that are each other’s parents. */
 import { expect, test } from 'bun:test';
 import { MAINNET_CHAIN_ID } from '../../src/chain/network.ts';
 import { type MinedBlock, SimulatedChain } from '../../src/devnet/chain.ts';
 import { ForeignChainError } from '../../src/store/ingest/chain-identity.ts';
 import { openNew, received } from '../support/data/ingest.ts';
 import { everything } from '../support/data/tables.ts';
-import { block, hashOf, type MadeBlock } from '../support/events/handmade.ts';
+import { block, blocksOn, hashOf, type MadeBlock } from '../support/events/handmade.ts';
 import { burnBlock } from '../support/events/pox.ts';
+import { problemsIn } from '../support/recounts/recounts.ts';
 
 /** Returns a chain of the given length, each block anchored to a different Bitcoin block. */
-function chainOf(length: number): MadeBlock[] {
-  const chain: MadeBlock[] = [];
-  for (let height = 1; height <= length; height++) chain.push(block(chain.at(-1) ?? null, `ours ${height}`));
-  return chain;
-}
+const chainOf = (length: number): MadeBlock[] =>
+  blocksOn(null, ...Array.from({ length }, (_, index) => `ours ${index + 1}`));
 
 function openWith(length: number) {
   const open = openNew();
@@ -108,4 +106,39 @@ test('refuses pending transactions and blocks of a test network in data of mainn
   expect(everything(open.directory)).toEqual(before);
   for (const event of native!) open.ingest.receive(event);
   expect(() => open.ingest.receive(announced)).toThrow('but this data to chain 0x00000001');
+});
+
+test('Bitcoin blocks that are each other’s parents make no branch', () => {
+  using open = openNew();
+  const events = [
+    burnBlock(9, 'below', 'root', []),
+    burnBlock(10, 'left', 'right', []),
+    burnBlock(11, 'right', 'left', []),
+    // Both are orphaned; the next block builds on one of them.
+    burnBlock(10, 'other', 'below', []),
+    burnBlock(12, 'next', 'right', []),
+  ];
+  for (const event of events) expect(open.ingest.receive(event)).toBe('applied');
+  expect(problemsIn(open.directory)).toEqual([]);
+});
+
+test("a Bitcoin block doesn't get a branch if its parent isn't at the height below", () => {
+  using open = openNew();
+  const events = [
+    burnBlock(10, 'orphan', 'root', []),
+    burnBlock(10, 'other', 'root', []),
+    // Its parent has the same height: restoring the parent would put two blocks at one height.
+    burnBlock(10, 'same', 'orphan', []),
+    burnBlock(0, 'far', 'other', []),
+  ];
+  for (const event of events) expect(open.ingest.receive(event)).toBe('applied');
+  expect(problemsIn(open.directory)).toEqual([]);
+});
+
+test('a rival of block 1 on Bitcoin blocks that are each other’s parents is one of another Bitcoin', () => {
+  using open = openWith(7);
+  open.ingest.receive(burnBlock(101, 'theirs', 'below theirs', []));
+  open.ingest.receive(burnBlock(100, 'below theirs', 'theirs', []));
+  const rival = block(null, 'rival', [], { burn_block_hash: hashOf('burn theirs'), burn_block_height: 101 });
+  expect(() => open.ingest.receive(rival.event)).toThrow(ForeignChainError);
 });

@@ -1,12 +1,13 @@
 import { Database } from 'bun:sqlite';
-import { afterAll, expect, test } from 'bun:test';
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { afterAll, describe, expect, test } from 'bun:test';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { OperatorError } from '../../src/base/errors.ts';
 import { indexPath, journalPath } from '../../src/store/files/database.ts';
 import { openJournalReader } from '../../src/store/files/journal.ts';
 import { fitOf, openWholeJournal } from '../../src/store/files/journal-link.ts';
 import { directoryStatus } from '../../src/store/files/status.ts';
+import type { PreparedEntry } from '../../src/store/ingest/event.ts';
 import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
 import { CHAIN_START, nextChain } from '../../src/store/log/entry.ts';
 import { copyFile } from '../support/data/copy.ts';
@@ -286,4 +287,64 @@ test('a rebuild replaces the database of another program only with --force', () 
   expect(refusal(() => rebuild(directory.path)).message).toBe(`${path} is a database, but not an index.`);
   rebuild(directory.path, true);
   expect(tables(directory.path)).toEqual(before);
+});
+
+describe('a replay of entries that were read ahead', () => {
+  function preparedEntriesOf(directory: string): PreparedEntry[] {
+    const journal = openJournalReader(directory);
+    try {
+      return Array.from(journal.after(0), ({ text, ...entry }) => ({
+        ...entry,
+        length: text.length,
+        content: { text },
+      }));
+    } finally {
+      journal.close();
+    }
+  }
+
+  /** Opens an empty index next to a directory's index. */
+  function openStaging(directory: string) {
+    const staging = join(directory, 'staging');
+    mkdirSync(staging);
+    return { staging, open: openAt(directory, { staging, load: 'bulk', replayTo: 0 }) };
+  }
+
+  test('groups of entries continue one transaction, which others read once it is published', () => {
+    using directory = ingestOf(events);
+    const entries = preparedEntriesOf(directory.path);
+    const { staging, open } = openStaging(directory.path);
+    const empty = wholeIndex(staging);
+    for (let index = 0; index < entries.length; index += 4) open.ingest.replay(entries.slice(index, index + 4));
+    expect(open.ingest.position().id).toBe(entries.length);
+    expect(wholeIndex(staging)).toEqual(empty);
+    open.ingest.publish();
+    expect(wholeIndex(staging)).toEqual(wholeIndex(directory.path));
+    open.ingest.close();
+  });
+
+  test('an index that is closed between two groups continues after the last published one', () => {
+    using directory = ingestOf(events);
+    const entries = preparedEntriesOf(directory.path);
+    const half = Math.floor(entries.length / 2);
+    const { staging, open } = openStaging(directory.path);
+    open.ingest.replay(entries.slice(0, half));
+    open.ingest.close();
+    using resumed = openAt(directory.path, { staging, load: 'bulk', replayTo: 0 });
+    expect(resumed.ingest.position().id).toBe(half);
+    resumed.ingest.replay(entries.slice(half));
+    resumed.ingest.catchUp();
+    expect(wholeIndex(staging)).toEqual(wholeIndex(directory.path));
+  });
+
+  test('a group that skips an entry is refused, and the entries before it are replayed again from the journal', () => {
+    using directory = ingestOf(events);
+    const entries = preparedEntriesOf(directory.path);
+    const { staging, open } = openStaging(directory.path);
+    open.ingest.replay(entries.slice(0, 5));
+    expect(() => open.ingest.replay(entries.slice(6))).toThrow(/^Entry \d+ .*is missing/);
+    open.ingest.catchUp();
+    expect(wholeIndex(staging)).toEqual(wholeIndex(directory.path));
+    open.ingest.close();
+  });
 });

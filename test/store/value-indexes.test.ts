@@ -6,6 +6,7 @@
 import { Database } from 'bun:sqlite';
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
+import { StoreUnavailableError } from '../../src/base/system-errors.ts';
 import { type ClarityValue, decodeArguments, decodeClarity } from '../../src/codec/clarity.ts';
 import { clarity } from '../../src/codec/clarity-encode.ts';
 import { toHex } from '../../src/codec/hex.ts';
@@ -15,9 +16,11 @@ import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { silentMachine } from '../../src/hooks/machine.ts';
 import { indexPath } from '../../src/store/files/database.ts';
+import type { LocalWrite } from '../../src/store/ingest/commands.ts';
 import type { IngestOptions } from '../../src/store/ingest/ingest.ts';
+import { startValueIndexing, type ValueIndexEvent } from '../../src/store/ingest/value-indexes.ts';
 import type { HeightSpan } from '../../src/store/model/block.ts';
-import type { FieldFilter, ValueIndexChoice } from '../../src/store/model/contract.ts';
+import type { FieldFilter, ValueIndex, ValueIndexChoice } from '../../src/store/model/contract.ts';
 import type { Cursor, ListOrder, Page } from '../../src/store/model/page.ts';
 import { VALUE_SEARCH_LIMITS } from '../../src/store/queries/contracts/value-search.ts';
 import type { Reader } from '../../src/store/read/index-reader.ts';
@@ -32,6 +35,8 @@ import { alice, block, deployment, type MadeBlock, printEvent, receipt } from '.
 import { winningChain } from '../support/events/winning-chain.ts';
 import { assertProperty, Seen, timeout } from '../support/property.ts';
 import { problemsIn } from '../support/recounts/recounts.ts';
+import { heldClock } from '../support/time/held-clock.ts';
+import { until } from '../support/time/until.ts';
 
 const BOOT = 'ST000000000000000000002AMW42H';
 const logsOf = (contract: string, scope = ''): ValueIndexChoice => ({ subject: 'logs', contract, scope });
@@ -551,4 +556,86 @@ test('a page continues from its cursor even if a fork removed the items around i
     const second = await page(2, first.next);
     expect(heights(await page(5, second.previous))).toEqual(condition === 'gte:1' ? [6, 5, 4] : [6, 5]);
   }
+});
+
+describe('the task that builds indexes while events arrive', () => {
+  const RETRY_MS = 1_000;
+  const index = (wanted: boolean): ValueIndex => ({
+    id: 1,
+    subject: 'logs',
+    contract: 'SP000000000000000000002Q6VF78.pool',
+    scope: 'amount',
+    wanted,
+    from: { position: 0, eventIndex: 0 },
+  });
+
+  /** Starts a task with the given batches. @param fails errors to throw, by the number of the write */
+  function startTask(batches: { wanted: boolean; ended: boolean }[], fails: Record<number, Error> = {}) {
+    const clock = heldClock([RETRY_MS]);
+    const logged: ValueIndexEvent[] = [];
+    let [batchesDone, writes] = [0, 0];
+    const write: LocalWrite = async (change) => {
+      const doneBefore = batchesDone;
+      const error = fails[writes++];
+      const result = change();
+      if (error === undefined) return result;
+      // A rolled-back transaction has no effect.
+      batchesDone = doneBefore;
+      throw error;
+    };
+    const indexing = startValueIndexing({
+      write,
+      batch() {
+        const next = batches[batchesDone];
+        if (next === undefined) return null;
+        batchesDone += 1;
+        return { index: index(next.wanted), ended: next.ended };
+      },
+      clock,
+      log: (event) => logged.push(event),
+    });
+    return { clock, said: logged, stop: () => indexing.stop(), made: () => batchesDone };
+  }
+
+  const named = { of: 'logs', contract: 'SP000000000000000000002Q6VF78.pool', field: 'amount' } as const;
+  const complete = { event: 'value_index_changed', state: 'complete', ...named } as const;
+  const removed = { event: 'value_index_changed', state: 'removed', ...named } as const;
+
+  test('batches are applied until none remains, and finished indexes are reported', async () => {
+    const task = startTask([
+      { wanted: false, ended: true },
+      { wanted: true, ended: false },
+      { wanted: true, ended: true },
+    ]);
+    await until(() => task.said.length === 2);
+    expect(task.said).toEqual([removed, complete]);
+    await task.stop();
+  });
+
+  test('if the database is unavailable, nothing is reported, and the work continues a second later', async () => {
+    const unavailable = new StoreUnavailableError('full', 'the disk is full');
+    const task = startTask([{ wanted: true, ended: true }], { 0: unavailable, 1: unavailable });
+    for (const _ of [1, 2]) {
+      await until(() => task.clock.waiting(RETRY_MS) === 1);
+      expect(task.said).toEqual([]);
+      task.clock.pass(RETRY_MS);
+    }
+    await until(() => task.said.length === 1);
+    expect(task.said).toEqual([complete]);
+    await task.stop();
+  });
+
+  test('a bug ends the work and is reported; a stop ends the waiting', async () => {
+    const bug = new Error('a bug');
+    const task = startTask([{ wanted: true, ended: true }], { 0: bug });
+    await until(() => task.said.length === 1);
+    expect(task.said).toEqual([{ event: 'unexpected_error', part: 'value_index', cause: bug }]);
+    await task.stop();
+    const waiting = startTask([{ wanted: true, ended: true }], {
+      0: new StoreUnavailableError('full', 'the disk is full'),
+    });
+    await until(() => waiting.clock.waiting(RETRY_MS) === 1);
+    await waiting.stop();
+    expect(waiting.clock.waiting(RETRY_MS)).toBe(0);
+  });
 });
