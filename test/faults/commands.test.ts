@@ -95,12 +95,8 @@ const commands: readonly Command[] = [
     },
     async act(folder) {
       const settings = readSettings({ data: inData(folder), logLevel: 'silent' }, {});
-      const write = spyOn(process.stdout, 'write').mockImplementation(() => true);
-      try {
-        await runImport(settings, [recording(folder)], { skipBad: false, restart: false, random: SAME_IDENTITY });
-      } finally {
-        write.mockRestore();
-      }
+      using _ = spyOn(process.stdout, 'write').mockImplementation(() => true);
+      await runImport(settings, [recording(folder)], { skipBad: false, restart: false, random: SAME_IDENTITY });
     },
     result: contentsOf,
   },
@@ -146,12 +142,8 @@ const commands: readonly Command[] = [
   {
     name: 'export',
     async act(folder) {
-      const write = spyOn(process.stderr, 'write').mockImplementation(() => true);
-      try {
-        await runExport(inData(folder), outputIn(folder), true);
-      } finally {
-        write.mockRestore();
-      }
+      using _ = spyOn(process.stderr, 'write').mockImplementation(() => true);
+      await runExport(inData(folder), outputIn(folder), true);
     },
     result: (folder) => readFileSync(outputIn(folder), 'utf8'),
   },
@@ -285,9 +277,9 @@ function notOnDisk(calls: readonly FileCall[]): string[] {
   return [...missing, ...[...renamed.keys()].map((to) => `the name ${to}`)];
 }
 
-test.each(commands.map((command) => [command.name, command] as const))(
-  '%s: any failing call is reported and leaves nothing, and the next attempt succeeds',
-  async (_, command) => {
+test.each(commands)(
+  '$name: any failing call is reported and leaves nothing, and the next attempt succeeds',
+  async (command) => {
     using undisturbed = await prepareFolder(command);
     const { error, seen } = await run(never, command, undisturbed.path);
     expect(error).toBeNull();
@@ -322,27 +314,24 @@ function imagesOf(folder: string): { plan: Plan; images: DataDirectory[] } {
   return { plan, images };
 }
 
-test.each(commands.map((command) => [command.name, command] as const))(
-  '%s: wherever it is killed among its files, the next try does it',
-  async (_, command) => {
-    using folder = await prepareFolder(command);
-    const { plan, images } = imagesOf(folder.path);
-    const reader = command.reader?.(folder.path);
-    const { error } = await run(plan, command, folder.path);
-    reader?.close();
-    expect(error).toBeNull();
-    const expected = await command.result(folder.path);
-    const samples = Math.min(images.length, casesOf(2));
-    for (let sample = 0; sample < samples; sample++) {
-      const index = Math.floor(((sample + 0.5) * images.length) / samples);
-      const image = images[index]!;
-      const retry = await run(never, command, image.path);
-      if (retry.error !== null && !(retry.error instanceof OperatorError)) throw retry.error;
-      expect({ index, result: await command.result(image.path) }).toEqual({ index, result: expected });
-    }
-    for (const image of images) image[Symbol.dispose]();
-  },
-);
+test.each(commands)('$name: wherever it is killed among its files, the next try does it', async (command) => {
+  using folder = await prepareFolder(command);
+  const { plan, images } = imagesOf(folder.path);
+  const reader = command.reader?.(folder.path);
+  const { error } = await run(plan, command, folder.path);
+  reader?.close();
+  expect(error).toBeNull();
+  const expected = await command.result(folder.path);
+  const samples = Math.min(images.length, casesOf(2));
+  for (let sample = 0; sample < samples; sample++) {
+    const index = Math.floor(((sample + 0.5) * images.length) / samples);
+    const image = images[index]!;
+    const retry = await run(never, command, image.path);
+    if (retry.error !== null && !(retry.error instanceof OperatorError)) throw retry.error;
+    expect({ index, result: await command.result(image.path) }).toEqual({ index, result: expected });
+  }
+  for (const image of images) image[Symbol.dispose]();
+});
 
 test("check leaves no file behind if it can't get a lock", async () => {
   const command = commands.find(({ name }) => name === 'check')!;

@@ -3,14 +3,26 @@
 import { Database } from 'bun:sqlite';
 import { expect } from 'bun:test';
 import { StoreUnavailableError } from '../../src/base/system-errors.ts';
+import { Prng } from '../../src/devnet/prng.ts';
 import { indexPath } from '../../src/store/files/database.ts';
 import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
-import type { DataDirectory } from '../support/data/data-directory.ts';
-import { copyOf } from '../support/data/data-directory.ts';
+import { copyOf, type DataDirectory } from '../support/data/data-directory.ts';
 import { everything } from '../support/data/tables.ts';
 import { manualClock } from '../support/time/manual-clock.ts';
 import { openWithHooks } from './event-range.ts';
-import { type FaultStore, faultStore, never, type Plan } from './fault-store.ts';
+import { type FaultStore, faultStore, faults, never, type Plan } from './fault-store.ts';
+
+/** Random faults, some hundred calls apart, so that events are accepted between two of them. */
+export function rain(seed: string): Plan {
+  const prng = new Prng(`faults/${seed}`);
+  const gap = () => (prng.chance(0.2) ? prng.between(1, 30) : prng.between(30, 1_000));
+  let next = gap();
+  return ({ number }) => {
+    if (number < next) return null;
+    next = number + gap();
+    return prng.pick(faults);
+  };
+}
 
 /** Maximum number of attempts per event; no plan fails as many calls. */
 const MAX_RETRIES = 1_000;

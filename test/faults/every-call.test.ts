@@ -63,17 +63,11 @@ function survivesAlone(section: Section, failure: Failure): boolean {
   return !differs && missed.length === 0;
 }
 
-function shuffle<T>(items: readonly T[], prng: Prng): T[] {
-  const placed = items.map((item) => ({ item, place: prng.u32() }));
-  return placed.sort((a, b) => a.place - b.place).map(({ item }) => item);
-}
-
 /** Returns every call of the section with a random failure, by event, in random order. */
 function failuresOf({ undisturbed: { calls } }: Section, prng: Prng): Failure[][] {
-  return calls.map((count, event) => {
-    const failures = Array.from({ length: count }, (_, call) => ({ event, call, fault: prng.pick(faults) }));
-    return shuffle(failures, prng);
-  });
+  return calls.map((count, event) =>
+    prng.shuffle(Array.from({ length: count }, (_, call) => ({ event, call, fault: prng.pick(faults) }))),
+  );
 }
 
 /** Removes one failure of each event that has some left, with enough distance between the events. Each turn starts at another event. */

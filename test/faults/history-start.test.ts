@@ -3,15 +3,14 @@
  * memory end as in an undisturbed run, and each account that a block touched was looked up or waits for it.
  */
 import { expect, test } from 'bun:test';
-import { Prng } from '../../src/devnet/prng.ts';
 import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
 import { ingestOf } from '../support/data/ingest.ts';
 import { applyWithAnswers } from '../support/events/answered.ts';
 import { beginnings } from '../support/events/beginning.ts';
 import { grown } from '../support/events/forked-chain.ts';
 import { casesOf, firstSeed, timeout } from '../support/property.ts';
-import { run, waysToCommit } from './disturbed-run.ts';
-import { faults, never, type Plan } from './fault-store.ts';
+import { rain, run, waysToCommit } from './disturbed-run.ts';
+import { never } from './fault-store.ts';
 
 const grow = { mine: 'back' as const, blocks: 0, tenure: 'new' as const, transactions: 4 };
 const fork = { ...grow, blocks: 2 };
@@ -27,17 +26,6 @@ const open = await applyWithAnswers(
 );
 open[Symbol.dispose]();
 
-/** Some calls fail, some hundred apart. */
-function rain(seed: string): Plan {
-  const prng = new Prng(`begun/${seed}`);
-  let next = prng.between(1, 60);
-  return ({ number }) => {
-    if (number < next) return null;
-    next = number + prng.between(30, 1_500);
-    return faults[prng.below(faults.length)] ?? null;
-  };
-}
-
 test.each(waysToCommit)(
   'calls that fail change nothing in the end; commits %s',
   (committed) => {
@@ -48,7 +36,11 @@ test.each(waysToCommit)(
     expect(undisturbed.logged).toContain('block_reverted');
     expect(undisturbed.files.index.starting_accounts!.length).toBeGreaterThan(10);
     for (let seed = firstSeed; seed < firstSeed + casesOf(1); seed++) {
-      const { files, failed, directory } = run(from, { committed, events: rest, plan: rain(`${committed}/${seed}`) });
+      const { files, failed, directory } = run(from, {
+        committed,
+        events: rest,
+        plan: rain(`begun/${committed}/${seed}`),
+      });
       directory[Symbol.dispose]();
       expect({ seed, failed }).not.toEqual({ seed, failed: 0 });
       expect({ seed, files }).toEqual({ seed, files: undisturbed.files });

@@ -3,12 +3,11 @@
  * restart, and in the end index, journal and hook deliveries equal those of an undisturbed run.
  */
 import { afterAll, describe, expect, test } from 'bun:test';
-import { Prng } from '../../src/devnet/prng.ts';
 import type { DataDirectory } from '../support/data/data-directory.ts';
 import { casesOf, firstSeed, timeout } from '../support/property.ts';
-import { type Committed, run, waysToCommit } from './disturbed-run.ts';
+import { type Committed, rain, run, waysToCommit } from './disturbed-run.ts';
 import { eventRange, template } from './event-range.ts';
-import { faults, never, type Plan } from './fault-store.ts';
+import { never, type Plan } from './fault-store.ts';
 
 /** Accepts the range while calls fail as planned. */
 function runDisturbed(from: DataDirectory, committed: Committed, plan: Plan) {
@@ -24,18 +23,6 @@ const expected = waysToCommit.map((committed) => {
 afterAll(() => {
   for (const { from } of expected) from[Symbol.dispose]();
 });
-
-/** Random faults, some hundred calls apart, so that events are accepted between two of them. */
-function rain(seed: string): Plan {
-  const prng = new Prng(`faults/${seed}`);
-  const gap = () => (prng.chance(0.2) ? prng.between(1, 30) : prng.between(30, 1_000));
-  let next = gap();
-  return ({ number }) => {
-    if (number < next) return null;
-    next = number + gap();
-    return faults[prng.below(faults.length)] ?? null;
-  };
-}
 
 describe.each(expected)('commits $committed', ({ committed, from, undisturbed }) => {
   test('the range has forks, deliveries with rollbacks, and pending transactions', () => {

@@ -118,6 +118,8 @@ const newEvent = (txid: unknown) => ({
   stx_melt_event: { amount: 2n ** 90n, sender: 'x' },
 });
 
+const parsedEvent = (txid: unknown) => parseJson(exactJson({ ...newEvent(txid), event_index: 0 }));
+
 /** Changes a block as a newer node may. @param choose draws a number below its argument */
 function withKinds(body: unknown, choose: (below: number) => number): unknown {
   if (!isObject(body) || !Array.isArray(body.transactions) || !Array.isArray(body.events)) return body;
@@ -127,12 +129,6 @@ function withKinds(body: unknown, choose: (below: number) => number): unknown {
     choose(5) === 0 ? [event, { ...newEvent(event.txid), event_index: event.event_index }] : [event],
   );
   return { ...body, transactions, events };
-}
-
-interface KindRow {
-  types: number;
-  kinds: number;
-  statuses: number;
 }
 
 test(
@@ -155,7 +151,7 @@ test(
         );
         using db = new Database(indexPath(directory.path), { readonly: true });
         const row = db
-          .query<KindRow, []>(
+          .query<Record<string, number>, []>(
             `SELECT (SELECT count(*) FROM transactions WHERE type = 30) AS types,
                     (SELECT count(*) FROM events WHERE kind = 0) AS kinds,
                     (SELECT count(*) FROM transactions WHERE status = -4) AS statuses`,
@@ -279,7 +275,7 @@ test('parts of an unknown kind are counted, and logged once for each kind', () =
   ];
   const receiptOf = (transaction: Transaction, index: number, change: (json: Json) => Json): object =>
     change(receipt(transaction, index));
-  const events = [{ ...newEvent(third.id), event_index: 0 }].map((event) => parseJson(exactJson(event)));
+  const events = [parsedEvent(third.id)];
   const newBlock = block(
     null,
     'newer',
@@ -308,7 +304,7 @@ test('parts of an unknown kind are counted, and logged once for each kind', () =
 test('an event of a new kind is among all events of its transaction, and no Clarity value of the views', async () => {
   using open = openNew({ views: true });
   const transaction = transfer(alice, 0, 200);
-  const events = [{ ...newEvent(transaction.id), event_index: 0 }].map((event) => parseJson(exactJson(event)));
+  const events = [parsedEvent(transaction.id)];
   open.ingest.receive(block(null, 'newer', [receipt(transaction, 0)], { events }).event);
   using api = openApi(open.directory);
   const kindsOf = async (type: string) => {
@@ -327,7 +323,7 @@ test('logs only a few of many new kinds, shortened, and also the kinds of other 
   using open = openNew();
   const statuses = Array.from({ length: 200 }, (_, index) => `${index} ${'x'.repeat(5_000)}`);
   const transactions = statuses.map((status, index) => receipt(transfer(alice, index, 200), index, { status }));
-  const events = [{ ...newEvent(transactions[0]!.txid), event_index: 0 }].map((event) => parseJson(exactJson(event)));
+  const events = [parsedEvent(transactions[0]!.txid)];
   open.ingest.receive(block(null, 'newer', transactions, { events }).event);
   const logged = open.logged.filter(({ event }) => event === 'unknown_kind');
   expect(logged.length).toBeLessThan(50);
