@@ -5,13 +5,14 @@ import { join } from 'node:path';
 import { type FollowEvent, findEntryBelow } from '../../src/archive/restore.ts';
 import { archiveFollowing, isOfEarlierPoint, nodeActivity } from '../../src/commands/serve/following.ts';
 import { noLease } from '../../src/commands/serve/gap-filling.ts';
+import { SimulatedChain } from '../../src/devnet/chain.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { eventIntake } from '../../src/node/event-intake.ts';
 import { directoryFiles } from '../../src/storage/location.ts';
 import type { ReceivedEvent } from '../../src/store/ingest/event.ts';
 import { archive, restoredFrom } from '../support/data/archive.ts';
 import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
-import { emptyDirectory, openAt, received } from '../support/data/ingest.ts';
+import { emptyDirectory, ingestOf, openAt, received } from '../support/data/ingest.ts';
 import { logWithCommands } from '../support/data/log-with-commands.ts';
 import { tables } from '../support/data/tables.ts';
 import { heldClock } from '../support/time/held-clock.ts';
@@ -170,6 +171,44 @@ test("does not apply the archive above a posting node's tip until the node is si
   expect(tip(server)).toBe(25);
   await server.look(AWAY_MS);
   expect(tip(server)).toBe(40);
+});
+
+test('fills blocks that the archive has behind a fork to a lower block', async () => {
+  const chain = new SimulatedChain({ seed: 21, accounts: 4, transactionsPerBlock: 2 });
+  const sent = [chain.genesis()];
+  const mine = (parent: string, options = {}): string => {
+    const { events, indexBlockHash } = chain.mine(parent, options);
+    sent.push(...events);
+    return indexBlockHash;
+  };
+  const mineTo = (height: number): void => {
+    while (chain.tip.height < height) mine(chain.tip.indexBlockHash);
+  };
+  mineTo(4);
+  const start = sent.length;
+  mineTo(6);
+  const fork = chain.tip.indexBlockHash;
+  mineTo(9);
+  let parent = mine(fork, { newTenure: true, newBurnBlock: true, burnFork: true });
+  for (let height = 8; height <= 12; height++) parent = mine(parent);
+  const forked = sent.map(received);
+  const source = ingestOf(forked);
+  directories.push(source);
+  const path = folder();
+  await archive(source.path, directoryFiles(path));
+
+  await using server = follower(forked.slice(0, start), { path });
+  const posted = forked.filter((event) => event.path === '/new_block').slice(-4);
+  expect(posted.map(heightOf)).toEqual([9, 10, 11, 12]);
+  expect(await server.post(posted[0]!)).toBe('failed');
+  await server.look();
+  // It has neither the rival block 9 nor any block above the node's.
+  expect(tip(server)).toBe(8);
+  for (const event of posted) expect(await server.post(event)).toBe('applied');
+  expect(tip(server)).toBe(12);
+  const offered = server.offered();
+  await server.look();
+  expect(server.offered()).toBe(offered);
 });
 
 test("a server that stops at any event continues there, and its tables equal the archive's", async () => {

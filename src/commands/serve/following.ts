@@ -6,7 +6,9 @@
 import { entriesAfter } from '../../archive/archive.ts';
 import { type FollowEvent, findEntryBefore, findEntryBelow, heightOf } from '../../archive/restore.ts';
 import { type Clock, microseconds } from '../../base/clock.ts';
+import { parsedJson } from '../../base/json.ts';
 import { startLoop } from '../../base/service.ts';
+import { toHex } from '../../codec/hex.ts';
 import type { IntakeOptions } from '../../node/event-intake.ts';
 import type { ObjectStoreReads } from '../../storage/object-store.ts';
 import type { Ingest } from '../../store/ingest/ingest.ts';
@@ -25,8 +27,11 @@ const SILENT_MS = 15_000;
 /** Milliseconds without a block after which the archive may be applied above the node's tip. */
 const AWAY_MS = 600_000;
 
-/** Reading starts this many blocks below the tip. Heights go down at a fork, so events below the tip may be missing. */
-const BELOW_TIP = 100;
+/**
+ * Heights go down at a fork, by fewer blocks than this. So reading starts this many blocks below the tip, and looks for a missing
+ * block behind blocks that are this much too high.
+ */
+const MAX_FORK_BLOCKS = 100;
 /** Maximum number of segments to read backwards to find the last common block. */
 const MAX_STEPS_BACK = 100;
 
@@ -41,7 +46,8 @@ export function nodeActivity(clock: Pick<Clock, 'monotonic'>, tip: () => number)
   let blockAt = Number.NEGATIVE_INFINITY;
   /** Height of the node's newest block, if known. */
   let height = 0;
-  let lacksBlocks = false;
+  /** Index block hash of the block that is missing below the node's newest block; null if none is. */
+  let missing: Uint8Array | null = null;
 
   return {
     /** Makes a function that receives the node's events. */
@@ -52,17 +58,20 @@ export function nodeActivity(clock: Pick<Clock, 'monotonic'>, tip: () => number)
         if (event.path !== '/new_block') return receive(event);
         blockAt = eventAt;
         const outcome = await receive(event);
-        [height, lacksBlocks] = [tip(), false];
+        [height, missing] = [tip(), null];
         return outcome;
       },
 
     /** Records that the parent of a block that the node posted is missing. */
     fill(parent: MissingParent): void {
-      [height, lacksBlocks] = [parent.height, true];
+      [height, missing] = [parent.height, parent.indexBlockHash];
     },
 
     /** Whether the archive is needed: blocks are missing, or the node sends nothing. */
-    needsArchive: (): boolean => lacksBlocks || clock.monotonic() - eventAt > SILENT_MS,
+    needsArchive: (): boolean => missing !== null || clock.monotonic() - eventAt > SILENT_MS,
+
+    /** The index block hash of the missing block; null if none is missing. */
+    missing: () => missing,
 
     /** The highest block that may be taken from the archive: it must not outvote the node. Infinite if the node posts none. */
     limit: (): number => (clock.monotonic() - blockAt > AWAY_MS ? Number.POSITIVE_INFINITY : height),
@@ -78,12 +87,16 @@ export function isOfEarlierPoint({ entries, identity }: Pick<Ingest, 'entries' |
   return first !== undefined && lastIdentityIn([first]) !== identity();
 }
 
+/** Whether an entry is the event of a block. @param hash index block hash */
+const isBlock = ({ path, text }: Entry, hash: Uint8Array): boolean =>
+  path === '/new_block' && Object(parsedJson(text)).index_block_hash === toHex(hash);
+
 interface FollowingOptions extends Pick<GapFillingOptions, 'receive' | 'claim' | 'clock'> {
   location: string;
   /** Opens the archive again, as it is now. */
   open: () => Promise<ObjectStoreReads>;
   ingest: Pick<Ingest, 'history'>;
-  node: Pick<NodeActivity, 'needsArchive' | 'limit'>;
+  node: Pick<NodeActivity, 'needsArchive' | 'missing' | 'limit'>;
   log: (event: FollowEvent) => void;
 }
 
@@ -95,26 +108,36 @@ export function archiveFollowing(options: FollowingOptions) {
   let next: number | null = null;
   let isFollowing = false;
 
-  /** @returns whether the archive may be read on: false for a block above the node's tip */
-  async function offer({ path, text }: Entry): Promise<boolean> {
+  /** @returns the number of blocks by which the entry is above the node's tip and so wasn't offered; 0 if it isn't above it */
+  async function offer({ path, text }: Entry): Promise<number> {
     const limit = node.limit();
     const isAlone = limit === Number.POSITIVE_INFINITY;
-    if (!CHAIN_PATHS.includes(path) && !(isAlone && MEMPOOL_PATHS.includes(path))) return true;
+    if (!CHAIN_PATHS.includes(path) && !(isAlone && MEMPOOL_PATHS.includes(path))) return 0;
     const height = isAlone && history.bottom() === 0 ? null : heightOf({ path, text });
-    if (height !== null && height <= history.bottom()) return true;
-    if (height !== null && height > limit) return false;
+    if (height !== null && height <= history.bottom()) return 0;
+    if (height !== null && height > limit) return height - limit;
     await receive({ path, text, receivedAt: microseconds(clock) });
     await clock.turn();
-    return true;
+    return 0;
   }
 
-  /** Offers the events of the archive, from the next one on. */
+  /**
+   * Offers the events of the archive, from the next one on, up to the first block above the node's tip. If the missing block is
+   * on a branch that the archive switched to later, skips such blocks until it has offered the missing block.
+   */
   async function offerEntries(archive: ObjectStoreReads, from: number, signal: AbortSignal): Promise<void> {
     next = from;
+    let hasSkipped = false;
     for await (const entries of entriesAfter(archive, { id: from - 1 })) {
       for (const entry of entries) {
-        if (signal.aborted || !(await offer(entry))) return;
-        next = entry.id + 1;
+        if (signal.aborted) return;
+        const missing = node.missing();
+        const above = await offer(entry);
+        if (above > (missing === null ? 0 : MAX_FORK_BLOCKS)) return;
+        hasSkipped ||= above > 0;
+        // The node may need the skipped blocks later.
+        if (!hasSkipped) next = entry.id + 1;
+        else if (missing === null || isBlock(entry, missing)) return;
       }
     }
   }
@@ -122,7 +145,7 @@ export function archiveFollowing(options: FollowingOptions) {
   /** Offers the entries, from earlier segments while a block's parent is missing: the archive left this chain below them. */
   async function readAll(signal: AbortSignal): Promise<void> {
     const archive = await open();
-    let from = next ?? (await findEntryBelow(archive, history.tip().height - BELOW_TIP));
+    let from = next ?? (await findEntryBelow(archive, history.tip().height - MAX_FORK_BLOCKS));
     for (let steps = 0; ; steps++) {
       try {
         return await offerEntries(archive, from, signal);
