@@ -40,6 +40,8 @@ import { type BaseChoice, baseNamed, type ChosenBase, chooseBase, fillJournal, l
 
 /** Microseconds in a millisecond. */
 const MICROSECONDS = 1_000;
+/** @param receivedAt Unix microseconds */
+export const timeText = (receivedAt: number): string => new Date(receivedAt / MICROSECONDS).toISOString();
 
 /** The end of a restore: the last entry, the highest block, or the latest time of receipt in Unix microseconds; all if null. */
 export type Until = { entry: number } | { height: number } | { time: number } | null;
@@ -173,11 +175,23 @@ async function findLastUpTo(store: ObjectStoreReads, number: number): Promise<nu
   return (await readNewestOpenPart(store, open, sealed))?.last ?? sealed.id;
 }
 
+/** @throws OperatorError if an archive begins after a time of receipt */
+async function requireEntryBy(store: ObjectStoreReads, time: number): Promise<void> {
+  for await (const [first] of entriesAfter(store, { id: 0 })) {
+    if (first === undefined || first.receivedAt <= time) return;
+    throw new OperatorError(
+      `The archive at ${store.location} begins at ${timeText(first.receivedAt)}, after ${timeText(time)}.`,
+      'Give a later time. stackside archive status shows the time of the last entry.',
+    );
+  }
+}
+
 /**
  * Returns the last entry to restore, as far as it is known in advance.
- * @throws OperatorError if the archive ends before the given entry
+ * @throws OperatorError if the archive ends before the given entry, or begins after the given time
  */
 async function findLastEntry({ store, until }: ArchiveRestoreOptions): Promise<number> {
+  if (until !== null && 'time' in until) await requireEntryBy(store, until.time);
   if (until === null || !('entry' in until)) return findLastUpTo(store, 0);
   const last = await findLastUpTo(store, until.entry);
   if (until.entry <= last) return until.entry;

@@ -163,6 +163,17 @@ describe('a restore to an earlier end stops at', () => {
     );
     expect(existsSync(join(into, 'restore'))).toBe(false);
   });
+
+  test('no time before the first entry, and creates nothing', async () => {
+    const into = folder();
+    const time = Date.parse('2020-01-01T00:00:00Z') * 1_000;
+    expect(await refusal(restoredFrom(store, into, { until: { time } }))).toContain(
+      `begins at ${new Date(rows[0]!.receivedAt / 1_000).toISOString()}, after 2020-01-01T00:00:00.000Z`,
+    );
+    expect(existsSync(join(into, 'restore'))).toBe(false);
+    await restoredFrom(store, into, { until: { time: rows[0]!.receivedAt } });
+    expect(restoredUntil(into).entry).toBeGreaterThan(0);
+  });
 });
 
 /** Starts a rebuild of a directory. */

@@ -13,7 +13,7 @@ import {
 import { type Backup, backUp } from '../../archive/backup.ts';
 import { listBases, readNewestBase, verifyBases } from '../../archive/base.ts';
 import { archiveLocation, isWeb, openArchive, type Trust, UNSIGNED } from '../../archive/open.ts';
-import { type ArchiveRestoreOptions, restoreArchive, type Until } from '../../archive/restore.ts';
+import { type ArchiveRestoreOptions, restoreArchive, timeText, type Until } from '../../archive/restore.ts';
 import { segmentName } from '../../archive/segment.ts';
 import { ARCHIVE_KEY, loadOrCreateSigner } from '../../archive/signing.ts';
 import { systemClock } from '../../base/clock.ts';
@@ -51,10 +51,6 @@ async function archiveAt(
     : objectStoreAt(location, null);
   return { store, identity: await requireIdentity(store) };
 }
-
-/** Microseconds in a millisecond. */
-const MILLISECOND = 1_000;
-const timeText = (receivedAt: number): string => new Date(receivedAt / MILLISECOND).toISOString();
 
 async function endReport(store: ObjectStoreReads) {
   const { segments, open, linked, last: sealed, fault: faultOfList, part } = await findEnd(store);
