@@ -20,8 +20,12 @@ export interface Refusal {
   missing: { from: number; to: number } | null;
 }
 
-const WITHOUT_TOKEN =
-  "Set --node-config to the node's configuration, which has its auth token: the server then fetches the blocks from the node. Or name an archive of the chain with --from. Or import a recording with these blocks into a new --data directory";
+const WITH_TOKEN =
+  "Set --node-config to the node's configuration, which has its auth token: the server then fetches the blocks from the node.";
+const WITH_RECORDING = 'Or import a recording with these blocks into a new --data directory';
+const WITHOUT_TOKEN = `${WITH_TOKEN} Or name an archive of the chain with --from. ${WITH_RECORDING}`;
+/** Remedy for missing blocks of data that was restored to an earlier point, which doesn't follow an archive. */
+export const AT_EARLIER_POINT = `${WITH_TOKEN} Or use --from with a new --data directory. ${WITH_RECORDING}`;
 export const BEING_FILLED = 'Wait: the server fetches them.';
 const NEW_DIRECTORY =
   'Start with a new --data directory; or restore an archive of this chain into it (stackside serve --from)';
@@ -31,11 +35,8 @@ const OTHER_CHAIN = 'Let only nodes of one chain post to this port, and use a se
 export const blocksText = (from: number, to: number): string =>
   from === to ? `block ${from} is missing` : `blocks ${from}–${to} are missing`;
 
-/**
- * Returns the reason for refusing an event because of the chain; null for any other error. @param fills whether gaps
- * are filled
- */
-export function refusalOf(error: unknown, fills: boolean): Refusal | null {
+/** Returns the reason for refusing an event because of the chain; null for any other error. @param gapRemedy for missing blocks */
+export function refusalOf(error: unknown, gapRemedy: string): Refusal | null {
   if (error instanceof ForeignChainError) {
     return { why: 'wrong_chain', problem: error.message, remedy: OTHER_CHAIN, missing: null };
   }
@@ -50,8 +51,7 @@ export function refusalOf(error: unknown, fills: boolean): Refusal | null {
   const from = missing?.from ?? parent?.height;
   if (from === undefined) return null;
   const to = missing?.to ?? from;
-  const remedy = fills ? BEING_FILLED : WITHOUT_TOKEN;
-  return { why: 'gap', problem: blocksText(from, to), remedy, missing: { from, to } };
+  return { why: 'gap', problem: blocksText(from, to), remedy: gapRemedy, missing: { from, to } };
 }
 
 export type IntakeEvent =
@@ -82,6 +82,8 @@ export interface IntakeOptions {
   clock?: Clock;
   /** Fills the gap below a refused block up to its parent; missing if gaps can't be filled. */
   fill?: (parent: MissingParent) => void;
+  /** Remedy for missing blocks, if nothing fills them. */
+  gapRemedy?: string;
   /** Called with the reason if a block is refused, and with null if a block is accepted. */
   refused?: (refusal: Refusal | null) => void;
 }
@@ -120,13 +122,14 @@ export function eventIntake({
   metrics = uncounted,
   clock = systemClock,
   fill,
+  gapRemedy = fill === undefined ? WITHOUT_TOKEN : BEING_FILLED,
   refused = () => {},
 }: IntakeOptions): Intake {
   async function accept(event: ReceivedEvent): Promise<IntakeResult> {
     try {
       return { outcome: await receive(event), error: null };
     } catch (error) {
-      const refusal = refusalOf(error, fill !== undefined);
+      const refusal = refusalOf(error, gapRemedy);
       return { outcome: error instanceof PayloadError ? 'rejected' : 'failed', error, refusal };
     }
   }

@@ -3,11 +3,18 @@ import { afterAll, expect, test } from 'bun:test';
 import { cpSync, existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { type FollowEvent, findEntryBelow } from '../../src/archive/restore.ts';
-import { archiveFollowing, isOfEarlierPoint, nodeActivity } from '../../src/commands/serve/following.ts';
+import {
+  archiveFollowing,
+  isOfEarlierPoint,
+  nodeActivity,
+  serverFollowing,
+} from '../../src/commands/serve/following.ts';
 import { noLease } from '../../src/commands/serve/gap-filling.ts';
 import { SimulatedChain } from '../../src/devnet/chain.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
+import type { LogEvent } from '../../src/log.ts';
 import { eventIntake } from '../../src/node/event-intake.ts';
+import { readSettings } from '../../src/settings/config.ts';
 import { directoryFiles } from '../../src/storage/location.ts';
 import type { ReceivedEvent } from '../../src/store/ingest/event.ts';
 import { archive, restoredFrom } from '../support/data/archive.ts';
@@ -275,4 +282,12 @@ test('follows the archive with any data, unless it was restored to an earlier po
     using open = openAt(directory);
     expect(isOfEarlierPoint(open.ingest)).toBe(expected);
   }
+  using open = openAt(earlier);
+  const logged: LogEvent[] = [];
+  const settings = readSettings({ data: earlier, from: original }, {});
+  const base = { settings, environment: { clock: heldClock([LOOK_MS]) }, log: (event: LogEvent) => logged.push(event) };
+  expect(serverFollowing(base, open.ingest, null, open.ingest.receive)).toBeNull();
+  expect(logged).toMatchObject([
+    { event: 'setup_warning', place: original, problem: expect.stringContaining('--from is ignored') },
+  ]);
 });

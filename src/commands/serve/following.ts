@@ -194,13 +194,26 @@ export function archiveFollowing(options: FollowingOptions) {
 
 /** Follows the archive of --from, and tracks the blocks that the node posts. @returns null for data that don't follow one */
 export function serverFollowing(
-  { settings, environment: { clock }, log }: Base,
+  {
+    settings,
+    environment: { clock },
+    log,
+  }: Pick<Base, 'settings' | 'log'> & { environment: Pick<Base['environment'], 'clock'> },
   ingest: Ingest,
   cluster: ServedCluster | null,
   receive: IntakeOptions['receive'],
 ) {
   const { from } = settings;
-  if (from === null || isOfEarlierPoint(ingest)) return null;
+  if (from === null) return null;
+  if (isOfEarlierPoint(ingest)) {
+    log({
+      event: 'setup_warning',
+      place: from,
+      problem: `--from is ignored: the data in ${settings.data} was restored to an earlier point, so it doesn't follow the archive.`,
+      remedy: 'Omit --from. Set --node-config, so that the server fetches missing blocks from the node.',
+    });
+    return null;
+  }
   const node = nodeActivity(clock, () => ingest.history.tip().height);
   const following = archiveFollowing({
     location: from,

@@ -3,7 +3,13 @@ import { operationAnswer } from '../../api/operations.ts';
 import type { EventSource } from '../../api/server-state.ts';
 import type { OperatorError } from '../../base/errors.ts';
 import { eventMetrics, snpMetrics } from '../../metrics/events.ts';
-import { eventIntake, type Intake, type IntakeOptions, type Refusal } from '../../node/event-intake.ts';
+import {
+  AT_EARLIER_POINT,
+  eventIntake,
+  type Intake,
+  type IntakeOptions,
+  type Refusal,
+} from '../../node/event-intake.ts';
 import { observerProblem, readNodeConfig } from '../../node/node-config.ts';
 import { type Receiver, startReceiver } from '../../node/receiver.ts';
 import { SnpSubscriber } from '../../node/snp/subscriber.ts';
@@ -12,13 +18,13 @@ import type { MissingParent } from '../../store/ingest/known-blocks.ts';
 import type { ServedCluster } from '../cluster/host.ts';
 import { browserUrl } from '../terminal/presenter.ts';
 import type { Base } from './base.ts';
-import { serverFollowing } from './following.ts';
+import { isOfEarlierPoint, serverFollowing } from './following.ts';
 import { serverFilling } from './gap-filling.ts';
 import { requiresWhole, startBelowTip, untilPartial } from './history-start.ts';
 import type { Filling } from './state-watch.ts';
 
 interface SourceParts {
-  ingest: Pick<Ingest, 'imported' | 'history'>;
+  ingest: Pick<Ingest, 'entries' | 'history' | 'identity' | 'imported'>;
   /** Accepts an event; it is durable when this resolves. */
   receive: IntakeOptions['receive'];
   /** Fills the gap below a refused block; null if nothing can. */
@@ -56,6 +62,7 @@ function receiveEvents(base: Base, { ingest, receive, fill, caughtUp }: SourcePa
     metrics: watch.hour.aroundEvents(eventMetrics(registry, () => receiver?.waiting() ?? 0, clock.now)),
     clock,
     ...(fill === null ? {} : { fill }),
+    ...(fill === null && isOfEarlierPoint(ingest) ? { gapRemedy: AT_EARLIER_POINT } : {}),
     refused(latest) {
       refusal = latest;
     },
