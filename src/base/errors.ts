@@ -37,6 +37,7 @@ export abstract class TransientError extends Error {}
 /** The disk is full. A command ends; a server is restarted until there is space. */
 export class DiskFullError extends OperatorError {
   override readonly name = 'DiskFullError';
+  override readonly exitCode = EXIT.temporary;
 }
 
 /** An OperatorError of another thread, as a message. */

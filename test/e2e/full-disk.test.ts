@@ -3,6 +3,7 @@ import { describe, expect, test } from 'bun:test';
 import { cpSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
+import { dataDirectory } from '../support/data/data-directory.ts';
 import { ingestOf, received } from '../support/data/ingest.ts';
 import { canMount, smallDisk } from '../support/data/small-disk.ts';
 import { command, stackside } from './stackside.ts';
@@ -56,7 +57,7 @@ describe.skipIf(!canMount)('a file system of a few megabytes', () => {
     ['without any room', 0, 1_000],
     ['with room for one more file than the database', 40_960, 1_000],
     ['that can hold no more files', 10 * MEGABYTE, 3],
-  ])('%s, commands report a full disk, and a server ends with the exit code for a restart', async (_, room, files) => {
+  ])('%s, commands report a full disk, and end with the exit code for another attempt', async (_, room, files) => {
     using source = ingestOf(events.map(received));
     for (const args of [['serve', '--api-port', '0', '--event-port', '0'], ['rebuild'], ['backup', 'BACKUP']]) {
       using disk = smallDisk(20 * MEGABYTE)!;
@@ -69,7 +70,31 @@ describe.skipIf(!canMount)('a file system of a few megabytes', () => {
         args,
         stderr: expect.stringMatching(/The disk of .* is full\.\nFree space/),
       });
-      expect({ args, code }).toEqual({ args, code: args[0] === 'serve' ? 75 : 1 });
+      expect({ args, code }).toEqual({ args, code: 75 });
+    }
+  });
+
+  test('an import and a restore that fill the disk end with one error and the exit code for another attempt', async () => {
+    using source = ingestOf(events.map(received));
+    using files = dataDirectory();
+    const [recording, archive] = [join(files.path, 'events.tsv'), join(files.path, 'archive')];
+    for (const args of [
+      ['export', '--output', recording],
+      ['backup', archive],
+    ])
+      expect((await stackside(...args, '--data', source.path)).code).toBe(0);
+    for (const args of [
+      ['import', recording],
+      ['restore', archive],
+      ['restore', archive, '--base', 'none'],
+    ]) {
+      using disk = smallDisk(2 * MEGABYTE)!;
+      const { code, stderr } = await stackside(...args, '--data', join(disk.path, 'data'));
+      expect({ args, code, stderr }).toEqual({
+        args,
+        code: 75,
+        stderr: expect.stringMatching(/^The disk of .* is full\.\nFree space .*\n$/),
+      });
     }
   });
 });

@@ -21,7 +21,6 @@ import { bytes } from '../../base/format.ts';
 import { ADMIN_KEY } from '../../hooks/access/keys.ts';
 import { SECRETS_KEY } from '../../hooks/delivery/sealing.ts';
 import { silentMachine } from '../../hooks/machine.ts';
-import { createLog } from '../../log.ts';
 import type { SettingsOf } from '../../settings/config.ts';
 import { objectStoreAt } from '../../storage/location.ts';
 import type { ObjectStoreReads } from '../../storage/object-store.ts';
@@ -29,6 +28,7 @@ import type { OutputFormat } from '../cli/command.ts';
 import { interruptible, printLines } from '../cli/output.ts';
 import { etaText, progressLines, secondaryIndexReport } from '../cli/progress.ts';
 import { serverVersion } from '../cli/this-program.ts';
+import { commandLog } from './command-log.ts';
 
 const lacksOpenPart = (name: string, entry: number): void =>
   void process.stderr.write(
@@ -195,7 +195,7 @@ async function restoreFromArchive(
               ? `${name}: the journal has entry ${entry} of ${position}`
               : `${name}: part ${part} of ${parts}`,
           ),
-        log: createLog('error'),
+        log: commandLog('error'),
         report: ({ entry, from, last, height }) =>
           lines.draw((seconds) => {
             const rate = Math.round((entry - from) / seconds);

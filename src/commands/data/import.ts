@@ -4,7 +4,6 @@ import { discard } from '../../base/garbage.ts';
 import { isHostPath, isNodeQueryPath, PayloadError } from '../../chain/payload-reader.ts';
 import type { RecordingFormat } from '../../chain/recording.ts';
 import { silentMachine } from '../../hooks/machine.ts';
-import { createLog } from '../../log.ts';
 import type { SettingsOf } from '../../settings/config.ts';
 import type { ImportProgress } from '../../store/files/journal.ts';
 import { ForeignChainError } from '../../store/ingest/chain-identity.ts';
@@ -15,6 +14,7 @@ import { UnknownParentError } from '../../store/ingest/known-blocks.ts';
 import type { Entry } from '../../store/log/entry.ts';
 import { interruptible } from '../cli/output.ts';
 import { makeSecondaryIndexes, type Progress, progressReport } from '../cli/progress.ts';
+import { commandLog } from './command-log.ts';
 import { type Input, openInput, requireInput } from './input.ts';
 import { LogBeginning } from './log-beginning.ts';
 import { readAhead, threadsOfCores } from './read-ahead.ts';
@@ -347,7 +347,7 @@ export async function runImport(
     chainId: settings.network,
     machine: silentMachine,
     load: 'bulk',
-    log: createLog(settings.logLevel),
+    log: commandLog(settings.logLevel),
     ...(options.random === undefined ? {} : { random: options.random }),
     history: 'full',
   });

@@ -1,10 +1,10 @@
 /** `stackside rebuild`: makes a new index from the journal. */
 import { silentMachine } from '../../hooks/machine.ts';
-import { createLog } from '../../log.ts';
 import type { SettingsOf } from '../../settings/config.ts';
 import type { Ingest } from '../../store/ingest/ingest.ts';
 import { beginRebuild, type RebuildOptions } from '../../store/ingest/rebuild.ts';
 import { secondaryIndexReport } from '../cli/progress.ts';
+import { commandLog } from './command-log.ts';
 import { readAhead, threadsOfCores } from './read-ahead.ts';
 
 interface RebuildCommand {
@@ -32,7 +32,7 @@ export async function runRebuild(
     directory: settings.data,
     chainId: null,
     machine: silentMachine,
-    log: createLog(settings.logLevel),
+    log: commandLog(settings.logLevel),
     force,
     beside,
   };

@@ -1,6 +1,6 @@
 /** `stackside serve`: accepts the node's events and serves the API, until a signal. */
 import { pause } from '../../base/clock.ts';
-import { DiskFullError, OperatorError, TemporaryError } from '../../base/errors.ts';
+import { DiskFullError, OperatorError } from '../../base/errors.ts';
 import { isTransient, operatorErrorOf } from '../../base/system-errors.ts';
 import type { ResolvedSettings, Settings } from '../../settings/config.ts';
 import { ignoredVariables } from '../../settings/describe.ts';
@@ -137,8 +137,6 @@ export async function runServe({ settings, sources }: ResolvedSettings<'serve'>)
   } catch (error) {
     const operatorError = operatorErrorOf(error, settings.data);
     // A supervisor restarts the server, and no event is lost.
-    if (operatorError instanceof DiskFullError)
-      throw new TemporaryError(operatorError.message, operatorError.remedy, { cause: error });
-    throw error;
+    throw operatorError instanceof DiskFullError ? operatorError : error;
   }
 }
