@@ -207,7 +207,7 @@ export const filesAt = (
   retrying?: OpenArchiveOptions['retrying'],
 ): BackupSource => {
   const location = archiveLocation(locationText);
-  return isWeb(location) ? webFiles(location, clock, retrying) : objectStoreAt(location, directory, retrying);
+  return isWeb(location) ? webFiles(location, clock, retrying) : objectStoreAt(location, directory, { retrying });
 };
 
 /** @throws OperatorError unless the reader gives exactly one of a key and --archive-unsigned */
@@ -248,7 +248,7 @@ export async function openArchive({
     requireTrust(source.location, trust);
     return signedArchive({ source, key, lacks, ...headMemory(directory, source.location) });
   }
-  const store = objectStoreAt(archiveLocation(locationText), directory, retrying);
+  const store = objectStoreAt(archiveLocation(locationText), directory, { retrying });
   if (key === null && !archiveUnsigned && (await readIdentity(store))?.public !== true) return store;
   requireTrust(store.location, trust);
   return key === null ? store : signedArchive({ source: store, key, lacks, ...headMemory(directory, store.location) });

@@ -1,5 +1,5 @@
 /** Stores of archive files: a directory, or the objects below a key of S3. */
-import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { open, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { systemClock } from '../base/clock.ts';
@@ -28,21 +28,27 @@ function requireOutside(location: string, directory: string): void {
   );
 }
 
+export interface StoreOptions {
+  /** Called with the reason before a request to S3 is repeated for the first time. */
+  retrying?: ((reason: string) => void) | undefined;
+  /** Whether other users of this machine, such as a web server, may read the files that are written to a directory. */
+  isPublic?: boolean;
+}
+
 /**
  * Returns the store at a path or below a key of S3, without reading it.
  * @param directory the data directory, which must not contain the store; null if the command has none
- * @param retrying called with the reason before a request to S3 is repeated for the first time
  * @throws OperatorError if the location is neither a path nor a key, or is inside the data directory
  */
 export function objectStoreAt(
   location: string,
   directory: string | null,
-  retrying?: (reason: string) => void,
+  { retrying, isPublic = false }: StoreOptions = {},
 ): ObjectStore {
   switch (schemeOf(location)) {
     case null:
       if (directory !== null) requireOutside(location, directory);
-      return directoryFiles(location);
+      return directoryFiles(location, isPublic);
     case 's3':
       return s3Objects({ url: location, variables: process.env, clock: systemClock, retrying });
     default:
@@ -98,8 +104,16 @@ const readFrom =
     );
   };
 
+/** Permissions of a public directory and of its files. */
+const [PUBLIC_DIRECTORY_MODE, PUBLIC_FILE_MODE] = [0o755, 0o644];
+
+/** Gives a new file or directory these permissions, also if the umask forbids them. */
+function openToOthers(path: string, mode: number): void {
+  if ((statSync(path).mode & mode) !== mode) chmodSync(path, mode);
+}
+
 /** Makes a directory if it doesn't exist. @throws OperatorError if its parent doesn't exist, for example on an unmounted disk */
-function makeDirectory(directory: string): void {
+function makeDirectory(directory: string, isPublic: boolean): void {
   if (existsSync(directory)) return;
   const parent = dirname(directory);
   if (!existsSync(parent)) {
@@ -109,15 +123,17 @@ function makeDirectory(directory: string): void {
     );
   }
   mkdirSync(directory, { mode: DIRECTORY_MODE });
+  if (isPublic) openToOthers(directory, PUBLIC_DIRECTORY_MODE);
 }
 
 /** Writes a whole file. @param commit gives it its final name */
-function writeFile<T>(path: string, bytes: Uint8Array, commit: (file: WholeFile) => T): Promise<T> {
+function writeFile<T>(path: string, bytes: Uint8Array, isPublic: boolean, commit: (file: WholeFile) => T): Promise<T> {
   return whileOnFile(path, async () => {
-    makeDirectory(dirname(path));
+    makeDirectory(dirname(path), isPublic);
     const file = wholeFile(path, FILE_MODE);
     try {
       writeFileSync(file.partial, bytes);
+      if (isPublic) openToOthers(file.partial, PUBLIC_FILE_MODE);
       return commit(file);
     } finally {
       file.discard();
@@ -126,10 +142,11 @@ function writeFile<T>(path: string, bytes: Uint8Array, commit: (file: WholeFile)
 }
 
 /**
- * Returns the files of a directory. The first file creates the directory, but its parent must exist. @param location path
- * of the directory
+ * Returns the files of a directory. The first file creates the directory, but its parent must exist.
+ * @param location path of the directory
+ * @param isPublic whether other users may read the written files
  */
-export function directoryFiles(location: string): ObjectStore {
+export function directoryFiles(location: string, isPublic = false): ObjectStore {
   const path = resolve(location);
   return {
     location: path,
@@ -141,8 +158,8 @@ export function directoryFiles(location: string): ObjectStore {
           .filter((name) => name.startsWith(prefix))
           .sort();
       }),
-    create: (name, bytes) => writeFile(join(path, name), bytes, (file) => file.commitNew()),
-    write: (name, bytes) => writeFile(join(path, name), bytes, (file) => file.commit()),
+    create: (name, bytes) => writeFile(join(path, name), bytes, isPublic, (file) => file.commitNew()),
+    write: (name, bytes) => writeFile(join(path, name), bytes, isPublic, (file) => file.commit()),
     remove: (name) => whileOnFile(join(path, name), async () => rmSync(join(path, name), { force: true })),
   };
 }

@@ -3,7 +3,7 @@
  * another server restores from there and follows a separate node. STACKSIDE_BINARY names an executable.
  */
 import { afterAll, beforeAll, expect, test } from 'bun:test';
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { zstdDecompressSync } from 'bun';
 import { HEAD, readHead } from '../../src/archive/head.ts';
@@ -148,6 +148,12 @@ test('a new server that is stopped while it restores ends like any server', asyn
   expect(lines.at(-1)).toMatchObject({ msg: 'stopping', signal: 'SIGTERM' });
 });
 
+/** Permissions in an archive: of the directory, and of its files. */
+const modesIn = (name: string): number[] => {
+  const paths = [pathOf(name), ...readdirSync(pathOf(name)).map((file) => join(pathOf(name), file))];
+  return [...new Set(paths.map((path) => statSync(path).mode & 0o777))];
+};
+
 test('no object has a byte of private data, and all are proven', async () => {
   await untilAllArchived();
   const commands = journalRows(pathOf('first'))
@@ -168,6 +174,7 @@ test('no object has a byte of private data, and all are proven', async () => {
     count += 1;
   }
   expect(count).toBeGreaterThan(2);
+  expect(modesIn('archive')).toEqual([0o755, 0o644]);
   const verified = await stackside('archive', 'verify', web.url, '--archive-public-key', key);
   expect([verified.code, verified.stdout]).toEqual([0, expect.stringContaining('objects are sound')]);
 });
@@ -191,6 +198,8 @@ test('the commands take the URL and the key', async () => {
     pathOf('restored'),
   );
   expect([restored.code, restored.stdout]).toEqual([0, expect.stringContaining(`entry ${entries}\n`)]);
+  const backup = await stackside('backup', pathOf('backup'), '--public', '--data', pathOf('restored'));
+  expect([backup.code, modesIn('backup')]).toEqual([0, [0o755, 0o644]]);
   const unsigned = await stackside('restore', web.url, '--archive-unsigned', '--data', pathOf('unsigned'));
   expect([unsigned.code, unsigned.stderr]).toEqual([0, expect.stringContaining('This archive is not verified')]);
 });

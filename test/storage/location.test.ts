@@ -104,6 +104,20 @@ test('a directory is created for its owner only, and only if its parent exists',
   expect(existsSync(join(folder.path, 'not mounted'))).toBe(false);
 });
 
+test('a public directory and its files are readable by others, whatever the umask', async () => {
+  const path = join(folder.path, 'public');
+  const store = directoryFiles(path, true);
+  const umask = process.umask(0o077);
+  try {
+    await store.create('one', bytes('text'));
+    await store.write('two', bytes('text'));
+  } finally {
+    process.umask(umask);
+  }
+  const modes = [path, join(path, 'one'), join(path, 'two')].map((name) => statSync(name).mode & 0o777);
+  expect(modes).toEqual([0o755, 0o644, 0o644]);
+});
+
 test('the partial file of a killed process is not part of the directory', async () => {
   const path = join(folder.path, 'killed');
   mkdirSync(path);

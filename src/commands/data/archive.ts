@@ -234,7 +234,7 @@ export async function runBackup(
 ): Promise<void> {
   const { data: directory, archiveKeep: keepDays } = settings;
   const location = archiveLocation(locationText);
-  const store = objectStoreAt(location, directory);
+  const store = objectStoreAt(location, directory, { isPublic });
   const signer = isPublic ? loadOrCreateSigner(directory) : null;
   const progress = progressLines(process.stderr);
   const backup = await interruptible(
