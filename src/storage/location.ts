@@ -1,5 +1,15 @@
 /** Stores of archive files: a directory, or the objects below a key of S3. */
-import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  accessSync,
+  chmodSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { open, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { systemClock } from '../base/clock.ts';
@@ -112,16 +122,20 @@ function openToOthers(path: string, mode: number): void {
   if ((statSync(path).mode & mode) !== mode) chmodSync(path, mode);
 }
 
-/** Makes a directory if it doesn't exist. @throws OperatorError if its parent doesn't exist, for example on an unmounted disk */
+/** @throws OperatorError if the directory in which a directory is to be made doesn't exist, for example on an unmounted disk */
+function requireParent(directory: string): void {
+  const parent = dirname(directory);
+  if (existsSync(parent)) return;
+  throw new OperatorError(
+    `The directory ${parent} doesn't exist.`,
+    'Mount its disk, create the directory, or give another path.',
+  );
+}
+
+/** Makes a directory if it doesn't exist. @throws OperatorError if its parent doesn't exist */
 function makeDirectory(directory: string, isPublic: boolean): void {
   if (existsSync(directory)) return;
-  const parent = dirname(directory);
-  if (!existsSync(parent)) {
-    throw new OperatorError(
-      `The directory ${parent} doesn't exist.`,
-      'Mount its disk, create the directory, or give another path.',
-    );
-  }
+  requireParent(directory);
   mkdirSync(directory, { mode: DIRECTORY_MODE });
   if (isPublic) openToOthers(directory, PUBLIC_DIRECTORY_MODE);
 }
@@ -150,6 +164,13 @@ export function directoryFiles(location: string, isPublic = false): ObjectStore 
   const path = resolve(location);
   return {
     location: path,
+    check: () =>
+      whileOnFile(path, async () => {
+        if (!existsSync(path)) requireParent(path);
+        // A file with this name has no entries to read.
+        else readdirSync(path);
+        accessSync(existsSync(path) ? path : dirname(path), constants.W_OK | constants.X_OK);
+      }),
     read: readFrom(path),
     list: (prefix) =>
       whileOnFile(path, async () => {

@@ -42,6 +42,8 @@ export interface ObjectStoreReads extends BackupSource {
 
 /** A store that can also write its files, one by one. */
 export interface ObjectStore extends ObjectStoreReads {
+  /** Checks that the store can probably be written, without writing: its directory can be made, or its bucket answers. */
+  check(): Promise<void>;
   /**
    * Writes a file. If a file has the name already, it stays unchanged.
    * @returns whether it was written; after a lost response, false may mean that a previous attempt has written it

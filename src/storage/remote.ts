@@ -219,6 +219,9 @@ export function s3Objects({ url, variables, clock, random = systemRandom.number,
 
   return {
     location,
+    async check() {
+      await requestPage('', '');
+    },
     read: (name, bounds) => getFile(transfer, urlOf('GET', name), bounds),
     async list(prefix) {
       const names: string[] = [];

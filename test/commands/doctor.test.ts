@@ -1,6 +1,6 @@
 /** `stackside doctor`: its checks over given facts, and the facts of a real server. */
 import { expect, test } from 'bun:test';
-import { cpSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Registry } from 'prom-client';
 import type { ServerStatus } from '../../src/api/stackside/server.ts';
@@ -55,6 +55,7 @@ const WELL: Facts = {
   tokenStatus: 404,
   takenPorts: [],
   freeBytes: 5e11,
+  archives: null,
 };
 
 const checkFacts = (facts: Partial<Facts>) =>
@@ -392,6 +393,29 @@ test('an unfinished restore is a problem, unless --from continues it', async () 
     message: `${directory.path} contains an unfinished restore.`,
   });
   expect(await formatOf({ from: '/backups' })).toMatchObject({ state: 'ok' });
+});
+
+test('without a server, reports a wrong --archive or --from', async () => {
+  using directory = dataDirectory();
+  const data = join(directory.path, 'data');
+  const archiveOf = async (flags: Record<string, string>) => {
+    const settings = readSettings({ data, apiPort: '0', eventPort: '0', nodeRpc: NO_NODE, ...flags }, {});
+    return runChecks(await gatherFacts(settings, nodeRpc(NO_NODE), systemClock)).find(({ name }) => name === 'archive');
+  };
+  const [right, wrong] = [join(directory.path, 'archive'), join(directory.path, 'not mounted', 'archive')];
+  expect(await archiveOf({ archive: right })).toMatchObject({
+    state: 'ok',
+    message: expect.stringContaining(`${right} can be reached`),
+  });
+  expect(existsSync(right)).toBe(false);
+  expect(await archiveOf({ archive: wrong })).toMatchObject({
+    state: 'problem',
+    message: `The directory ${join(directory.path, 'not mounted')} doesn't exist.`,
+  });
+  expect(await archiveOf({ from: right })).toMatchObject({
+    state: 'problem',
+    message: expect.stringContaining(`No archive found at ${right}`),
+  });
 });
 
 test('without a server, reports a port that another program uses', async () => {

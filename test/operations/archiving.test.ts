@@ -177,10 +177,21 @@ test('in a cluster, only the host with the lease archives, under its epoch', asy
   await stop();
 });
 
-test('archives nothing before the chain is known', async () => {
-  const { world, pass, rounds, stop } = startArchiver({ chainId: null });
+test('before the chain is known, archives nothing, but reports a wrong location', async () => {
+  const { world, pass, rounds, stop, log } = startArchiver({ chainId: null });
+  const { run } = world;
+  world.run = () => Promise.reject(refused);
+  await pass(EVERY, 10_000);
+  expect(log).toMatchObject([{ event: 'service_failing', service: 'archive', reason: refused.message }]);
+  world.run = run;
+  await pass(10_000);
+  expect(log.at(-1)).toMatchObject({ event: 'service_resumed', service: 'archive' });
+  let calls = 0;
+  world.run = async () => {
+    calls += 1;
+  };
   await pass();
-  expect(rounds).toEqual([]);
+  expect([calls, rounds]).toEqual([0, []]);
   world.chainId = DEVNET;
   await pass();
   expect(rounds).toHaveLength(1);

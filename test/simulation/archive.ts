@@ -105,6 +105,7 @@ export class Archive {
     const tools = { store: this.#placeFor('bases', isRunning), clock, size: PART };
     return {
       run: (work, tell, signal) => {
+        if (work.kind === 'check') return this.#world.busy(() => tools.store.check());
         if (work.kind === 'round') {
           archived = (entry) => {
             if (isAlive()) this.last = Math.max(this.last, entry);
@@ -197,9 +198,10 @@ export class Archive {
       <A extends unknown[], R>(call: (...parameters: A) => Promise<R>) =>
       (...parameters: A): Promise<R> =>
         world.idle(this.#request(prng.below(DELAY), this.#fate(prng), isAlive, () => call(...parameters)));
-    const { location, read, list, create, write, remove } = this.#place;
+    const { location, check, read, list, create, write, remove } = this.#place;
     return {
       location,
+      check: through(check),
       read: through(read),
       create: through(create),
       write: through(write),
@@ -235,6 +237,7 @@ export class Archive {
   /** The objects, as they are. */
   readonly #place: ObjectStore = {
     location: LOCATION,
+    check: async () => {},
     read: async (name) => this.#objects.get(name) ?? null,
     list: async (beginning) => [...this.#objects.keys()].filter((name) => name.startsWith(beginning)).sort(),
     create: async (name, bytes) => {

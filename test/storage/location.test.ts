@@ -2,7 +2,7 @@
 import { afterAll, describe, expect, test } from 'bun:test';
 import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { DiskFullError } from '../../src/base/errors.ts';
+import { DiskFullError, OperatorError } from '../../src/base/errors.ts';
 import { directoryFiles, objectStoreAt } from '../../src/storage/location.ts';
 import type { ObjectStore } from '../../src/storage/object-store.ts';
 import { s3Objects } from '../../src/storage/remote.ts';
@@ -39,6 +39,11 @@ describe.each([
     expect(await store.list('')).toEqual([]);
     expect(await textOf(store, 'one')).toBeNull();
     await store.remove('one');
+  });
+
+  test('can be checked without writing', async () => {
+    await store.check();
+    expect(await store.list('')).toEqual([]);
   });
 
   test('creates a file once, and a second create keeps the first', async () => {
@@ -102,6 +107,16 @@ test('a directory is created for its owner only, and only if its parent exists',
     `The directory ${join(folder.path, 'not mounted')} doesn't exist.`,
   );
   expect(existsSync(join(folder.path, 'not mounted'))).toBe(false);
+});
+
+test('the check finds a location that can never be written', async () => {
+  const file = join(folder.path, 'a file');
+  writeFileSync(file, '');
+  await expect(directoryFiles(file).check()).rejects.toBeInstanceOf(OperatorError);
+  await expect(directoryFiles(join(file, 'archive')).check()).rejects.toBeInstanceOf(OperatorError);
+  await expect(directoryFiles(join(folder.path, 'none', 'archive')).check()).rejects.toThrow("none doesn't exist");
+  const withoutKeys = s3Objects({ url: 's3://bucket/archive', variables: {}, clock: impatientClock });
+  await expect(withoutKeys.check()).rejects.toThrow('The credentials for S3 are missing.');
 });
 
 test('a public directory and its files are readable by others, whatever the umask', async () => {

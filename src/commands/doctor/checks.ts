@@ -188,9 +188,14 @@ const checks: Readonly<Record<string, (facts: Facts) => Finding>> = {
       : ok(`${free}${fullText}.`);
   },
 
-  archive({ server, settings: { archive } }) {
-    if (archive === null && server?.archive == null) return skipped('No archive is written.');
-    if (server === null) return skipped(NO_SERVER);
+  archive({ server, archives, settings: { archive } }) {
+    if (server === null) {
+      if (archives === null) return skipped('No archive is written.');
+      if (archives.error !== null) return problem(archives.error.message, archives.error.remedy);
+      const reached = `${archives.value.join(' and ')} can be reached.`;
+      return ok(archive === null ? reached : `${reached} Only an upload shows whether the archive accepts writes.`);
+    }
+    if (archive === null && server.archive == null) return skipped('No archive is written.');
     if (server.archive === null) {
       return problem(`The server doesn't write the archive at ${archive}.`, 'Restart the server with --archive.');
     }

@@ -3,6 +3,8 @@ import { existsSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { Value } from '@sinclair/typebox/value';
 import { ServerStatus } from '../../api/stackside/server.ts';
+import { requireIdentity } from '../../archive/archive.ts';
+import { openArchive } from '../../archive/open.ts';
 import type { Clock } from '../../base/clock.ts';
 import { OperatorError } from '../../base/errors.ts';
 import { isPresent } from '../../base/files.ts';
@@ -13,6 +15,7 @@ import { type Alert, Alerts, type Series } from '../../metrics/alerts.ts';
 import { type NodeConfig, nodeToken, readNodeConfig } from '../../node/node-config.ts';
 import { type NodeInfo, type NodeRpc, NodeUnreachableError } from '../../node/rpc.ts';
 import type { Settings } from '../../settings/config.ts';
+import { objectStoreAt } from '../../storage/location.ts';
 import { indexPath } from '../../store/files/database.ts';
 import { directoryStatus, type FileFates, fileFates, freeBytes } from '../../store/files/status.ts';
 import { isUnfinished } from '../../store/files/unfinished.ts';
@@ -41,6 +44,8 @@ export interface Facts {
   /** Ports of the settings that another program uses. */
   takenPorts: readonly { flag: string; port: number }[];
   freeBytes: number | null;
+  /** The archives of the settings, which are only checked while no server runs; null if the settings name none. */
+  archives: ValueOrError<readonly string[]> | null;
 }
 
 /** Runs something that fails with an OperatorError. */
@@ -123,6 +128,28 @@ async function askServer(url: string, clock: Clock): Promise<Pick<Facts, 'server
   return { server: status, alerts: alerts.filter(({ state }) => state === 'firing' || state === 'pending') };
 }
 
+/** Checks that the archive can be written, and that of --from can be read. @returns their locations */
+async function checkArchives(settings: Settings, clock: Clock): Promise<Facts['archives']> {
+  const { archive, from, data } = settings;
+  const locations: string[] = [];
+  try {
+    if (archive !== null) {
+      const store = objectStoreAt(archive, data);
+      await store.check();
+      locations.push(store.location);
+    }
+    if (from !== null) {
+      const store = await openArchive({ location: from, directory: null, trust: settings, clock, lacks: () => {} });
+      await requireIdentity(store);
+      locations.push(store.location);
+    }
+  } catch (error) {
+    if (error instanceof OperatorError) return { value: null, error };
+    throw error;
+  }
+  return locations.length === 0 ? null : { value: locations, error: null };
+}
+
 /** Gathers the facts. */
 export async function gatherFacts(settings: Settings, node: NodeRpc, clock: Clock): Promise<Facts> {
   const { data, from, apiHost, apiPort, nodeConfig } = settings;
@@ -154,5 +181,6 @@ export async function gatherFacts(settings: Settings, node: NodeRpc, clock: Cloc
     tokenStatus: token.value === null ? null : await tokenStatus(node, token.value),
     takenPorts: answer.server === null ? takenPorts(settings) : [],
     freeBytes: freeSpace(data),
+    archives: answer.server === null ? await checkArchives(settings, clock) : null,
   };
 }

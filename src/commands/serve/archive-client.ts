@@ -23,6 +23,8 @@ export interface BaseSummary {
 }
 
 export type ArchiveWork =
+  /** Whether the archive can probably be written. */
+  | { kind: 'check' }
   | { kind: 'round'; round: Round }
   /** `make`: whether to make a base, or only to look at the newest. `keepDays`: days after which older bases are removed. */
   | { kind: 'base'; make: boolean; keepDays: number | null };

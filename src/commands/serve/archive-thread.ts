@@ -83,7 +83,8 @@ export function runArchiveThread(): void {
     if (message.kind === 'end') return ending.abort();
     ending = new AbortController();
     try {
-      if (message.kind === 'round') await archiver().round(message.round, ending.signal);
+      if (message.kind === 'check') await tools().store.check();
+      else if (message.kind === 'round') await archiver().round(message.round, ending.signal);
       else await runBase(start, tools(), message, say, ending.signal);
       say({ kind: 'done' });
     } catch (error) {

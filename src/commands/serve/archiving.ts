@@ -61,6 +61,8 @@ export function startArchiving(options: ArchivingOptions): Archiving {
   /** Monotonic time, in milliseconds, when the archive last had every entry, or this host started to write it. */
   let completeAt = clock.monotonic();
   let failures = 0;
+  /** Whether the location was checked before the first entry, to report a wrong one early. */
+  let isChecked = false;
 
   function status(): ReturnType<Archiving['status']> {
     if (!isHeld) return null;
@@ -81,8 +83,13 @@ export function startArchiving(options: ArchivingOptions): Archiving {
     const startedAt = clock.monotonic();
     if (leaseHolder !== null && !isHeld) completeAt = startedAt;
     isHeld = leaseHolder !== null;
+    if (leaseHolder === null) return;
     // An archive names its log and its chain. The first blocks show the chain.
-    if (leaseHolder === null || chainId === null || identity === null) return;
+    if (chainId === null || identity === null) {
+      if (!isChecked) await worker.run({ kind: 'check' }, () => {}, signal);
+      isChecked = true;
+      return;
+    }
     const { epoch } = leaseHolder;
     const ending = new AbortController();
     const tell = (news: ArchiveNews): void => {

@@ -24,6 +24,7 @@ export function mortal(
     died: death.promise,
     store: {
       location: store.location,
+      check: until(store.check),
       read: until(store.read),
       list: until(store.list),
       create: until(store.create),
