@@ -1,6 +1,7 @@
 import { Database } from 'bun:sqlite';
 import { expect, spyOn, test } from 'bun:test';
 import { BATCH_ROWS } from '../../src/commands/data/import.ts';
+import { dataStateOf } from '../../src/store/files/status.ts';
 import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
 import { simulatedEvents } from '../support/data/ingest.ts';
@@ -26,9 +27,14 @@ test('rejects a recording of a chain other than --network with a problem and a r
   const many = Array.from({ length: BATCH_ROWS }, () => others[0]!);
   const file = writeRecording(directory.path, [...many, ...others, ...blocks.slice(1)], 'theirs.tsv');
   const { error } = await importFiles(directory.path, [file], { network: 'mainnet' });
-  expect(error?.message).toMatch(/^The recording .*theirs\.tsv belongs to another chain: in row \d+, /);
-  expect(error?.remedy).toContain('--data');
+  expect(error?.message).toMatch(
+    /^The recording .*theirs\.tsv belongs to another chain than --network: in row \d+, [^;]*$/,
+  );
+  expect(error?.remedy).toContain('--network');
   expect(everything(directory.path).journal).toEqual([]);
+  // The directory isn't bound to the wrong chain.
+  await importEvents(directory.path, events);
+  expect(dataStateOf(directory.path).chainId).toBe(0x8000_0000);
 });
 
 test("a recording that continues with another chain of the same chain id is rejected at that chain's first block", async () => {

@@ -72,10 +72,11 @@ const otherRecordingError = (file: string, rows: number): OperatorError =>
     'Add --restart to import the recording from its first row.',
   );
 
-const foreignChainError = (file: string, row: number, cause: ForeignChainError): OperatorError =>
+/** @param isNew whether the data had no entry before the import, so that only --network decides the chain */
+const foreignChainError = (file: string, row: number, cause: ForeignChainError, isNew: boolean): OperatorError =>
   new OperatorError(
-    `The recording ${file} belongs to another chain: in row ${row}, ${cause.message}.`,
-    'Give each chain its own --data directory.',
+    `The recording ${file} belongs to another chain${isNew ? ' than --network' : ''}: in row ${row}, ${cause.problem}.`,
+    isNew ? 'Leave out --network, or correct it.' : 'Give each chain its own --data directory.',
     { cause },
   );
 
@@ -233,7 +234,9 @@ class RecordingImport {
     } catch (error) {
       if (error instanceof ForeignChainError) {
         this.ingest.rollback();
-        throw foreignChainError(this.file, counts.rows, error);
+        this.ingest.forgetChain();
+        const { log, network } = this.options;
+        throw foreignChainError(this.file, counts.rows, error, network !== null && log.last === 0);
       }
       if (!isBadRow(error)) throw error;
       if (isImported) return false;
@@ -322,6 +325,8 @@ class RecordingImport {
 /** The data directory, and its log before the import, which the recordings must begin with. */
 interface Destination {
   directory: string;
+  /** The chain of --network; null if the data decides. */
+  network: number | null;
   log: {
     /** Number of the last entry. */
     readonly last: number;
@@ -353,7 +358,7 @@ export async function runImport(
   });
   try {
     const log: Destination['log'] = { last: ingest.lastEntry(), lastMatch: 0, next: null, isCompared: false };
-    const destination = { directory: settings.data, log };
+    const destination = { directory: settings.data, network: settings.network, log };
     await interruptible(ingest.close, async () => {
       for (const file of files) {
         const report = progressReport(file, process.stderr);

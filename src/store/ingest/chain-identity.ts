@@ -17,7 +17,7 @@ export type ChainIdentity = ReturnType<typeof chainIdentity>;
 
 export function chainIdentity(db: Database) {
   const find = query<Stored<'progress', 'chain_id'>>`SELECT chain_id FROM progress`.prepared(db);
-  const set = query<null, [number]>`UPDATE progress SET chain_id = ?1`.prepared(db);
+  const set = query<null, [number | null]>`UPDATE progress SET chain_id = ?1`.prepared(db);
   /** The chain id in the index; undefined if it must be read. */
   let cachedChainId: number | null | undefined;
 
@@ -26,7 +26,7 @@ export function chainIdentity(db: Database) {
     return cachedChainId;
   }
 
-  function store(id: number): void {
+  function store(id: number | null): void {
     set.run(id);
     cachedChainId = id;
   }
@@ -48,6 +48,9 @@ export function chainIdentity(db: Database) {
         );
       }
     },
+
+    /** Forgets the chain id, if the data has no entry: then it isn't bound to a chain. */
+    forget: () => void store(null),
 
     /** Null before the first block, unless it was set. */
     network(): Network | null {
@@ -78,6 +81,13 @@ export function chainIdentity(db: Database) {
 /** Thrown if a block or a pending transaction belongs to another chain than the data. */
 export class ForeignChainError extends PayloadError {
   override readonly name = 'ForeignChainError';
+  /** @param problem the message without the remedy */
+  constructor(
+    readonly problem: string,
+    remedy = '',
+  ) {
+    super(`${problem}${remedy}`);
+  }
 }
 
 /** Makes the error for a transaction of another chain. @param isEmpty whether the data has no block, so that --network decides */
@@ -89,7 +99,8 @@ export function foreignTransaction(
   const [theirs, ours] = [chainIdText(chainId), chainIdText(ownChainId)];
   const expected = isEmpty ? `--network is ${ours}` : `this data to chain ${ours}`;
   return new ForeignChainError(
-    `Transaction ${toHex(txId)} belongs to chain ${theirs}, but ${expected}; to store it, start with --network ${theirs} and another --data directory`,
+    `Transaction ${toHex(txId)} belongs to chain ${theirs}, but ${expected}`,
+    `; to store it, start with --network ${theirs} and another --data directory`,
   );
 }
 

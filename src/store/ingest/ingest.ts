@@ -307,6 +307,11 @@ function startIngest(options: IngestOptions, opened: DisposableStack) {
       }
     },
 
+    /** Releases data without an entry from the chain id of the options. @throws StoreUnavailableError */
+    forgetChain(): void {
+      if (journal.lastId() === 0) writer.local(identity.forget);
+    },
+
     close(): void {
       writer.publish();
       // Entries that the journal has are applied again when the files are opened again.
