@@ -229,10 +229,28 @@ export class Archiver {
         `Put ${IDENTITY} back from a copy of the archive. ${otherLocationRemedy(store.location, identity)}`,
       );
     }
-    if (stored === null && (await store.create(IDENTITY, identityBytes(ownIdentity)))) return ownIdentity;
+    if (stored === null && (await this.#createIdentity(ownIdentity))) return ownIdentity;
     const existing = stored ?? (await requireIdentity(store));
     requireSame(store.location, existing, ownIdentity);
     return existing;
+  }
+
+  /**
+   * Creates {@link IDENTITY}, unless another host was first. Segments of an archive must never be replaced, so it then requires
+   * that the store refuses to create the same object again.
+   * @returns whether it was created
+   * @throws OperatorError if the store replaces objects, as an S3 server does that ignores If-None-Match
+   */
+  async #createIdentity(identity: Identity): Promise<boolean> {
+    const { store } = this.#options;
+    const bytes = identityBytes(identity);
+    if (!(await store.create(IDENTITY, bytes))) return false;
+    if (!(await store.create(IDENTITY, bytes))) return true;
+    await store.remove(IDENTITY);
+    throw new OperatorError(
+      `The server of ${store.location} ignores If-None-Match: it replaces objects that exist.`,
+      'Use an S3 server that supports If-None-Match, or a directory.',
+    );
   }
 
   /** @throws OperatorError if a public archive is signed with another key */

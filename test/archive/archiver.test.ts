@@ -206,6 +206,23 @@ describe('the archiver writes nothing and reports the reason if', () => {
   });
 });
 
+test('a store that replaces existing objects is rejected in each round, and stays empty', async () => {
+  const replacing: ObjectStore = {
+    ...store,
+    async create(name, bytes) {
+      await store.write(name, bytes);
+      return true;
+    },
+  };
+  using archiver = archiverOf(source.path, replacing);
+  for (let round = 0; round < 2; round++) {
+    expect(await refusal(archiver.round())).toBe(
+      `The server of ${path} ignores If-None-Match: it replaces objects that exist.`,
+    );
+    expect(await store.list('')).toEqual([]);
+  }
+});
+
 test('a conflicting segment is found even if the list is older than the segment', async () => {
   await archive(copyUpTo(8), store);
   const [ownData, foreign] = [source.path, copyUpTo(8)];

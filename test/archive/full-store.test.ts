@@ -62,8 +62,9 @@ test(
       ...files,
       async create(name, bytes) {
         require(name, bytes);
-        if (await files.create(name, bytes)) created.push(name);
-        return true;
+        const isNew = await files.create(name, bytes);
+        if (isNew) created.push(name);
+        return isNew;
       },
       async write(name, bytes) {
         require(name, bytes);
