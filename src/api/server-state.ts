@@ -299,7 +299,7 @@ const rules: Readonly<Record<Exclude<ServerState, 'live'>, Rule>> = {
     return failure === null
       ? describe(refusal.problem, refusal.remedy)
       : describe(
-          `${sentence(refusal.problem)} They can't be filled: ${failure}`,
+          `${sentence(refusal.problem)} The gap can't be filled: ${failure}`,
           "Check --node-rpc and the node's auth token, or the archive of --from. If the node can't return a block, give an archive that has it with --from. Stackside retries automatically.",
         );
   },
@@ -309,7 +309,7 @@ const rules: Readonly<Record<Exclude<ServerState, 'live'>, Rule>> = {
     if (log !== null) return describe(log.reason, WAIT);
     const isBehind = lagOf(readings) > BLOCKS_BEHIND && isMoving(readings);
     if (!isBehind && refusal === null) return null;
-    const gap = refusal === null ? '' : `. ${sentence(refusal.problem)} Stackside fills them`;
+    const gap = refusal === null ? '' : `. ${sentence(refusal.problem)} Stackside fills the gap`;
     const secondsLeft = leftOf(readings);
     const remaining = secondsLeft === null ? '' : `, ${durationInWords(secondsLeft)} left`;
     return describe(`${positions(readings)}${remaining}${gap}`, WAIT, { secondsLeft });

@@ -204,9 +204,11 @@ export function storedSecret(file: string): string | null {
     return readFileSync(file, 'utf8').trim();
   } catch (cause) {
     if (hasCode(cause, 'ENOENT')) return null;
-    throw new OperatorError(`${file} can't be read.`, 'Run the command as the user that stackside serve runs as.', {
-      cause,
-    });
+    throw new OperatorError(
+      `${file} can't be read.`,
+      'Change its owner or mode (chown, chmod), or run Stackside as the user that owns it.',
+      { cause },
+    );
   }
 }
 

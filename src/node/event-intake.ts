@@ -26,7 +26,7 @@ const WITH_RECORDING = 'Or import a recording with these blocks into a new --dat
 const WITHOUT_TOKEN = `${WITH_TOKEN} Or name an archive of the chain with --from. ${WITH_RECORDING}`;
 /** Remedy for missing blocks of data that was restored to an earlier point, which doesn't follow an archive. */
 export const AT_EARLIER_POINT = `${WITH_TOKEN} Or use --from with a new --data directory. ${WITH_RECORDING}`;
-export const BEING_FILLED = 'Wait: the server fetches them.';
+export const BEING_FILLED = 'Wait: the server fetches the missing blocks.';
 const NEW_DIRECTORY =
   'Start with a new --data directory; or restore an archive of this chain into it (stackside serve --from)';
 const OTHER_CHAIN = 'Let only nodes of one chain post to this port, and use a separate --data directory for each chain';

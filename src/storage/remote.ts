@@ -115,8 +115,12 @@ function bucketOf(bucket: string, variables: Variables): Bucket {
   const server =
     firstSet('AWS_ENDPOINT_URL_S3', 'AWS_ENDPOINT_URL', 'AWS_ENDPOINT', 'S3_ENDPOINT') ??
     `https://s3.${region ?? 'us-east-1'}.amazonaws.com`;
-  if (!/^https?:/.test(server) || !URL.canParse(server))
-    throw new OperatorError(`The address of the S3 server, ${server}, isn't a URL.`, REGION);
+  if (!/^https?:/.test(server) || !URL.canParse(server)) {
+    throw new OperatorError(
+      `The address of the S3 server, ${server}, isn't a URL.`,
+      'Set AWS_ENDPOINT_URL to an address that begins with http:// or https://.',
+    );
+  }
   return {
     address: `${server.replace(/\/+$/, '')}/${bucket}`,
     keys: {

@@ -137,7 +137,7 @@ const texts: readonly [
   [
     { height: 159, refusal: GAP, filling: { failure: 'the node answers 401' } },
     'stuck',
-    "Blocks 160–171 are missing. They can't be filled: the node answers 401.",
+    "Blocks 160–171 are missing. The gap can't be filled: the node answers 401.",
     "Check --node-rpc and the node's auth token, or the archive of --from. If the node can't return a block, give an archive that has it with --from. Stackside retries automatically.",
   ],
   [
@@ -149,7 +149,7 @@ const texts: readonly [
   [
     { height: 4_000, ...FILLED },
     'catching_up',
-    'The index is at block 4,000, and the node is at block 5,000. Blocks 160–171 are missing. Stackside fills them.',
+    'The index is at block 4,000, and the node is at block 5,000. Blocks 160–171 are missing. Stackside fills the gap.',
     'Wait.',
   ],
   [

@@ -151,9 +151,12 @@ test('stackside backup and restore take the variables of S3', async () => {
     AWS_ENDPOINT_URL: server.url,
   };
   const location = 's3://bucket/stacks';
+  server.fail = ({ number }) => (number === 1 ? { status: 503, code: 'SlowDown' } : null);
   const result = await stacksideIn(variables, 'backup', location, '--public', '--data', pathOf('data'));
   expect([result.code, result.stdout]).toEqual([0, expect.stringContaining(`${location}: entry `)]);
   expect(result.stdout).not.toContain('secrets.key');
+  expect(result.stderr.match(/can't be reached yet: .* Stackside retries/g)).toHaveLength(1);
+  server.fail = () => null;
   const [key = ''] = /ed25519:\S+(?=\.)/.exec(result.stdout) ?? [];
   const brought = await stacksideIn(
     variables,
@@ -165,6 +168,8 @@ test('stackside backup and restore take the variables of S3', async () => {
     pathOf('from-s3'),
   );
   expect(failureOf(brought)).toBeNull();
+  expect(brought.stdout).toContain('If this archive is yours, put archive.key');
+  expect(brought.stdout).not.toContain('secrets.key');
   expect(tipOf(pathOf('from-s3'))).toEqual(tipOf(pathOf('data')));
 });
 

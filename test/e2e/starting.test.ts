@@ -224,6 +224,7 @@ test('a complete history: waits for the first event, also after a restart, then 
   const third = await start('genesis', ...archived());
   await expectSays(third, 'genesis', LIVE);
   const { stdout } = await stackside('status', '--data', file('genesis'), '--url', third.api);
+  expect(stdout).toMatch(/^journal +[\d,]+ entries, /m);
   expect(stdout).toStartWith(`server         ${stateText('live', null)}\nnext           Nothing to do.\n`);
   expect(await stop(third)).toEqual(['live: Nothing to do.']);
 });
@@ -318,7 +319,7 @@ test('a token that the node refuses: the history starts at the first block, and 
     state: 'stuck',
     next: step,
     from,
-    reason: `Blocks ${from + 1}–${from + 2} are missing. They can't be filled: The node refuses the token for replays of blocks.`,
+    reason: `Blocks ${from + 1}–${from + 2} are missing. The gap can't be filled: The node refuses the token for replays of blocks.`,
   });
   await next.stop();
   const states = await stop(server);

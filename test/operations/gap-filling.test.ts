@@ -73,7 +73,7 @@ test('the block after a gap is rejected until the server has filled the gap, the
   expect(await it.post(blocks[25]!)).toBe('failed');
   await until(() => it.named('gap_filled').length === 1);
   expect(it.named('blocks_missing')).toMatchObject([
-    { from_height: 11, to_height: 24, remedy: expect.stringContaining('Wait: the server fetches them') },
+    { from_height: 11, to_height: 24, remedy: expect.stringContaining('Wait: the server fetches the missing blocks') },
   ]);
   expect(it.named('gap_filled')).toMatchObject([{ blocks: 14, height: 24 }]);
   for (const block of blocks.slice(25)) expect(await it.post(block)).toBe('applied');

@@ -113,7 +113,7 @@ test("a server that can't fill the blocks below the tip is stuck before the node
   expect(await after(1)).toMatchObject({
     state: 'stuck',
     ready: false,
-    reason: "Blocks 32–130 are missing. They can't be filled: the node refuses the token.",
+    reason: "Blocks 32–130 are missing. The gap can't be filled: the node refuses the token.",
   });
   Object.assign(world, { height: 130, nodeHeight: 150 });
   expect(await after(1)).toMatchObject({ state: 'catching_up' });

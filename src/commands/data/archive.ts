@@ -5,6 +5,7 @@ import {
   findEnd,
   type Identity,
   listContents,
+  readIdentity,
   readSealedSegment,
   requireIdentity,
   type VerifiedObject,
@@ -17,7 +18,7 @@ import { type ArchiveRestoreOptions, restoreArchive, timeText, type Until } from
 import { segmentName } from '../../archive/segment.ts';
 import { ARCHIVE_KEY, loadOrCreateSigner } from '../../archive/signing.ts';
 import { systemClock } from '../../base/clock.ts';
-import { bytes } from '../../base/format.ts';
+import { bytes, plural } from '../../base/format.ts';
 import { ADMIN_KEY } from '../../hooks/access/keys.ts';
 import { SECRETS_KEY } from '../../hooks/delivery/sealing.ts';
 import { silentMachine } from '../../hooks/machine.ts';
@@ -35,6 +36,17 @@ const lacksOpenPart = (name: string, entry: number): void =>
     `${name} is missing or differs from the signed list, so the last entries up to ${entry} are missing. They may arrive later.\n`,
   );
 
+/** Makes a function that prints, once, that requests to the archive's server are repeated. @param erase removes a progress line */
+function retryReport(erase = (): void => {}): (reason: string) => void {
+  let hasReported = false;
+  return (reason) => {
+    if (hasReported) return;
+    hasReported = true;
+    erase();
+    process.stderr.write(`${reason}. Stackside retries for half a minute.\n`);
+  };
+}
+
 /**
  * Opens an archive to show it. This needs no key, but without a key, the shown content may be wrong.
  * @throws OperatorError if there is no archive
@@ -46,9 +58,10 @@ async function archiveAt(
   const location = archiveLocation(locationText);
   const isSigned = archivePublicKey !== null || isWeb(location);
   const trust = { archivePublicKey, archiveUnsigned };
+  const retrying = retryReport();
   const store = isSigned
-    ? await openArchive({ location, directory: null, trust, clock: systemClock, lacks: lacksOpenPart })
-    : objectStoreAt(location, null);
+    ? await openArchive({ location, directory: null, trust, clock: systemClock, lacks: lacksOpenPart, retrying })
+    : objectStoreAt(location, null, { retrying });
   return { store, identity: await requireIdentity(store) };
 }
 
@@ -149,7 +162,9 @@ export async function verifyArchive(trust: Trust, location: string, format: Outp
   }
   progress.done();
   if (format === 'text')
-    process.stdout.write(`${store.location}: ${sound} objects are sound${isSound ? '' : ', others are not'}\n`);
+    process.stdout.write(
+      `${store.location}: ${plural(sound, 'object')} ${sound === 1 ? 'is' : 'are'} sound${isSound ? '' : ', others are not'}\n`,
+    );
   return isSound;
 }
 
@@ -223,6 +238,14 @@ export function printArchiveKey(directory: string, json: boolean): void {
 /** Files that no archive holds, so that an archive allows neither signing deliveries nor managing hooks. */
 const KEYS = [ADMIN_KEY, SECRETS_KEY];
 
+const privateKeysText = (directory: string): string =>
+  `Archives contain no keys: put ${KEYS.join(' and ')} of the old server into ${directory} before its first start. ` +
+  `Without ${SECRETS_KEY}, deliveries that need a signature wait until each consumer creates a new secret.\n`;
+
+/** A public archive has no chainhooks, so only its owner needs a key. */
+const publicKeysText = (directory: string): string =>
+  `If this archive is yours, put ${ARCHIVE_KEY} of the old server into ${directory} to continue it.\n`;
+
 const backupText = (location: string, { entry, base, sent }: Backup): string =>
   `${location}: entry ${entry}; base of height ${base.height}, entry ${base.entry}; ${bytes(sent)} sent\n`;
 
@@ -234,9 +257,9 @@ export async function runBackup(
 ): Promise<void> {
   const { data: directory, archiveKeep: keepDays } = settings;
   const location = archiveLocation(locationText);
-  const store = objectStoreAt(location, directory, { isPublic });
-  const signer = isPublic ? loadOrCreateSigner(directory) : null;
   const progress = progressLines(process.stderr);
+  const store = objectStoreAt(location, directory, { isPublic, retrying: retryReport(() => progress.erase()) });
+  const signer = isPublic ? loadOrCreateSigner(directory) : null;
   const backup = await interruptible(
     () => {},
     () =>
@@ -279,10 +302,9 @@ export async function runRestore(
     trust: settings,
     clock: systemClock,
     lacks: lacksOpenPart,
+    retrying: retryReport(),
   });
   process.stdout.write(await restoreFromArchive(settings, archive, choice));
-  process.stdout.write(
-    `Archives contain no keys: put ${KEYS.join(' and ')} of the old server into ${directory} before its first start. ` +
-      `Without ${SECRETS_KEY}, deliveries that need a signature wait until each consumer creates a new secret.\n`,
-  );
+  const isPublic = (await readIdentity(archive))?.public === true;
+  process.stdout.write(isPublic ? publicKeysText(directory) : privateKeysText(directory));
 }

@@ -105,11 +105,11 @@ function statusLines(status: DirectoryStatus): string[] {
     ...(history_from === null ? [] : [`history        from block ${history_from}`]),
     `transactions   ${transactions}`,
     `pending        ${pending}`,
-    `orphaned       ${orphaned_blocks} blocks`,
+    `orphaned       ${plural(orphaned_blocks, 'block')}`,
     `index          ${megabytes(index_bytes)}${missingIndexesText(missing_indexes)}`,
     journal === null
       ? 'journal        missing'
-      : `journal        ${journal.events} events, ${megabytes(journal.bytes)}, ${lagText(journal)}`,
+      : `journal        ${plural(journal.events, 'entry')}, ${megabytes(journal.bytes)}, ${lagText(journal)}`,
   ];
 }
 
