@@ -2,6 +2,7 @@
 import { Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import { type Clock, systemClock } from '../base/clock.ts';
+import { withoutCredentials } from '../base/credentials.ts';
 import { parsedJson } from '../base/json.ts';
 import { indexBlockHash } from '../codec/nakamoto-block.ts';
 import { UnreachableError, wholeAnswer } from '../http/direct-fetch.ts';
@@ -29,6 +30,8 @@ export interface NodeInfo {
 }
 
 export interface NodeRpc {
+  /** The URL for messages, without a password. */
+  location: string;
   /**
    * Sends a request, and returns the whole response with any status.
    * @param path with the query, such as `/v2/info`
@@ -82,6 +85,7 @@ export function nodeRpc(url: string, clock: Pick<Clock, 'monotonic'> = systemClo
   }
 
   return {
+    location: withoutCredentials(url),
     request,
     json: async (path) => (await getJson(path)).body,
     info() {

@@ -161,14 +161,10 @@ export function valueIndexesIn(settings: { logIndex: string; callIndex: string }
   return [...choicesIn('logs', settings.logIndex), ...choicesIn('calls', settings.callIndex)];
 }
 
-/** Hides passwords in the query of a URL. The password before the host is hidden as in every URL. */
-const withoutPasswords = (url: string | null): string => (url ?? '').replace(/\b((?:ssl)?password=)[^&]*/g, '$1***');
-
 export const clusterSettings = group('Several hosts', {
   cluster: setting(['serve', 'cluster'], '--cluster <url>', {
     type: textOrNone(),
     read: (text) => (isEngineUrl(text) ? text : false),
-    show: withoutPasswords,
     help: 'PostgreSQL URL of the shared log; of several servers, the writable one is used',
     accepts: 'a URL such as postgres://user@host1:5432,host2:5432/database',
   }),

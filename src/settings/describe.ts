@@ -1,7 +1,8 @@
 /** Texts of settings, for `--help`, docs/settings.md, `stackside serve --print-settings` and the log; and variables without an effect. */
+import { withoutCredentials } from '../base/credentials.ts';
 import { nearestName } from '../base/nearest-name.ts';
 import { type Settings, settings, settingsOfCommand } from './config.ts';
-import { type CommandName, defaultOf, type Grouped, type Setting, type Source, withoutCredentials } from './setting.ts';
+import { type CommandName, defaultOf, type Grouped, type Setting, type Source } from './setting.ts';
 
 /** Returns the printed name of a setting, such as `api_port`. */
 export const printedName = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);

@@ -4,6 +4,7 @@
  */
 import { FormatRegistry, type Static, type TSchema, Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
+import { withoutCredentials } from '../base/credentials.ts';
 import { OperatorError } from '../base/errors.ts';
 
 /** Commands with different settings. */
@@ -164,12 +165,6 @@ export const trueOrFalse = (defaultValue: boolean) => ({
 export const withoutScheme = (text: string): string => text.replace(/^https?:\/\//, '');
 /** Removes slashes from the end of a text. */
 export const withoutSlash = (text: string): string => text.replace(/\/+$/, '');
-
-/** The part of a URL before its host, up to the last @: an operator may forget to encode a / or # in a password. */
-const CREDENTIALS = /^(\w+:\/\/)([^:@/?#]*:)?.*@/;
-/** Replaces the password in the text of a URL by `***`; also a user name without a password, which may be a token. */
-export const withoutCredentials = (text: string): string =>
-  text.replace(CREDENTIALS, (_, scheme: string, user = '') => `${scheme}${user}***@`);
 
 /** Hex of 32 bytes, with or without the suffix for a compressed public key. */
 export const PRIVATE_KEY = '[0-9a-fA-F]{64}(01)?';

@@ -18,7 +18,7 @@ const node = served(chain);
 async function checkNode(rpc: NodeRpc): Promise<{ agrees: boolean; results: CheckResult[] }> {
   const results: CheckResult[] = [];
   const watch = { found: (result: CheckResult) => results.push(result), reading: () => {} };
-  return { agrees: await checkAgainstNode(directory.path, 'http://node', rpc, atOnce, watch), results };
+  return { agrees: await checkAgainstNode(directory.path, rpc, atOnce, watch), results };
 }
 
 const refusal = (rpc: NodeRpc) => failureOf(OperatorError, checkNode(rpc));

@@ -43,6 +43,7 @@ const SERVER = {
 const WELL: Facts = {
   settings: readSettings({ data: '/srv', archive: '/archive', nodeRpc: 'http://127.0.0.1:20443' }, {}),
   url: 'http://127.0.0.1:3999',
+  nodeUrl: 'http://127.0.0.1:20443',
   node: { chainId: TESTNET, height: 100, burnBlockHeight: 50, indexBlockHash: null, isSynced: true, secondsAhead: 0 },
   server: SERVER,
   alerts: [],
@@ -428,6 +429,17 @@ test('without a server, reports a port that another program uses', async () => {
   );
   const facts = await gatherFacts(settings, nodeRpc(NO_NODE), systemClock);
   expect(facts).toMatchObject({ server: null, node: null, data: null, takenPorts: [{ flag: '--api-port' }] });
+});
+
+test("no check shows the password of the node's URL", async () => {
+  using directory = dataDirectory();
+  const url = 'http://user:s3cretpw@127.0.0.1:1';
+  const settings = readSettings({ data: directory.path, apiPort: '0', eventPort: '0', nodeRpc: url }, {});
+  const facts = await gatherFacts(settings, nodeRpc(url), systemClock);
+  expect(checkFacts({ ...facts }).node?.message).toBe('No node answers at http://user:***@127.0.0.1:1.');
+  const results = JSON.stringify(runChecks({ ...facts, node: { ...WELL.node!, chainId: 1 }, data: WELL.data }));
+  expect(results).toContain('The node at http://user:***@127.0.0.1:1 belongs to chain 0x00000001');
+  expect(results).not.toContain('s3cretpw');
 });
 
 test('a server that does not answer in ten seconds counts as absent', async () => {

@@ -83,6 +83,7 @@ function serverInfo(overrides: Partial<ServerInfo> = {}): ServerInfo {
   return {
     api: 'http://127.0.0.1:3999',
     events: 'http://0.0.0.0:3700',
+    node: 'http://127.0.0.1:20443',
     signInPath: () => '/sign-in?token=x',
     readiness: async () => state({}),
     chainId: async () => 0x8000_0000,
@@ -106,7 +107,7 @@ function present({ logFormat = null, logLevel = 'info', stdoutIsTTY = true, stde
   const logged: LogEvent[] = [];
   const clock = { ...systemClock, now: time.now, monotonic: time.now };
   const environment = { ...realEnvironment, clock, createLog: () => (event: LogEvent) => void logged.push(event) };
-  const settings = { logLevel, logFormat, nodeRpc: 'http://127.0.0.1:20443', data: '/srv' };
+  const settings = { logLevel, logFormat, data: '/srv' };
   const presenter: Presenter = (make ?? servePresenter)({ settings, environment, stdout, stderr, variables: {} });
   return { presenter, out: stdout.written, err: stderr.written, time, logged };
 }

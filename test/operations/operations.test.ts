@@ -5,6 +5,7 @@ import { durationInWords } from '../../src/base/format.ts';
 import { askHealth, READ_TIMEOUT_MS } from '../../src/commands/cli/client.ts';
 import { reportStatus } from '../../src/commands/data/check.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
+import { readAdminKey } from '../../src/hooks/access/keys.ts';
 import { observerToml } from '../../src/node/node-config.ts';
 import { dataStateOf } from '../../src/store/files/status.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
@@ -266,6 +267,18 @@ test('a server rejects a node of another chain before it creates files, and star
   expect(readdirSync(directory.path)).toEqual([]);
   await using absent = await serveWith('0x80000000', NO_NODE);
   expect((await absent.get('/health')).status).toBe(200);
+});
+
+test("no page shows the password of the node's URL", async () => {
+  const url = 'http://user:s3cretpw@127.0.0.1:1/x';
+  await using shy = await serving({ nodeRpc: url, logLevel: 'info' });
+  const pages = ['/ready', '/stackside/v1/status', '/stackside/v1/logs', '/stackside/v1/system'];
+  const key = readAdminKey(shy.directory) ?? '';
+  const texts = await Promise.all(
+    pages.map(async (page) => (await shy.get(page, { headers: { 'x-api-key': key } })).text()),
+  );
+  expect(texts.filter((text) => text.includes('s3cretpw'))).toEqual([]);
+  expect(texts.filter((text) => text.includes('http://user:***@127.0.0.1:1/x'))).toEqual(texts);
 });
 
 test("a server uses its node's chain if neither data nor settings name one", async () => {

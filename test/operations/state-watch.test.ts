@@ -147,7 +147,7 @@ test.each([
     events: null,
     signInPath: null,
     chainId: 1,
-    nodeRpc: 'http://127.0.0.1:1',
+    node: 'http://127.0.0.1:1',
     data: '/srv/stacks',
     readiness,
   });

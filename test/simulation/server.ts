@@ -114,7 +114,7 @@ function requestFor(path: string, { headers, ...init }: RequestInit): Request {
 
 /** Fails every request to the node: a request to a real address would take real time, which no seed controls. */
 const noAnswer = (): Promise<never> => Promise.reject(new NodeUnreachableError('the node does not answer'));
-const silentNode: NodeRpc = { request: noAnswer, json: noAnswer, info: noAnswer };
+const silentNode: NodeRpc = { location: 'http://node', request: noAnswer, json: noAnswer, info: noAnswer };
 
 /** Log events of unexpected failures. */
 const unexpected = new Set<LogEvent['event']>([

@@ -96,6 +96,7 @@ function stubNode(reply: Replies) {
     return Response.json(body);
   };
   const rpc: NodeRpc = {
+    location: 'http://node',
     async request(path, init) {
       if (node.isAway) throw new NodeUnreachableError('away');
       if (path === '/v2/info') return Response.json({});

@@ -3,6 +3,7 @@ import { type Static, type TSchema, Type } from '@sinclair/typebox';
 import { AssertError, Value } from '@sinclair/typebox/value';
 import { serverStates } from '../../api/server-state.ts';
 import { type Clock, systemClock } from '../../base/clock.ts';
+import { withoutCredentials } from '../../base/credentials.ts';
 import { OperatorError } from '../../base/errors.ts';
 import { parsedJson } from '../../base/json.ts';
 import { CONSUMER_HEADER } from '../../hooks/access/access.ts';
@@ -90,10 +91,12 @@ async function askServer(
     return { status: response.status, body: isJson ? (parsedJson(await response.text()) ?? null) : null };
   } catch (cause) {
     if (cause instanceof UnreachableError && cause.failure === 'late') {
-      throw new OperatorError(`${url} did not answer in time.`, "Read that server's log.", { cause });
+      throw new OperatorError(`${withoutCredentials(url)} did not answer in time.`, "Read that server's log.", {
+        cause,
+      });
     }
     const remedy = `Start stackside ${command}, or give the URL of its API with --url.`;
-    throw new OperatorError(`No Stackside answers at ${url}.`, remedy, { cause });
+    throw new OperatorError(`No Stackside answers at ${withoutCredentials(url)}.`, remedy, { cause });
   }
 }
 
@@ -119,7 +122,7 @@ function checkAnswer<Schema extends TSchema>(schema: Schema, url: string, body: 
   } catch (cause) {
     if (!(cause instanceof AssertError)) throw cause;
     throw new OperatorError(
-      `${url} sent an unexpected response.`,
+      `${withoutCredentials(url)} sent an unexpected response.`,
       'Check that --url is the API of a Stackside, and that both have the same version.',
       { cause },
     );
@@ -134,7 +137,9 @@ function checkAnswer<Schema extends TSchema>(schema: Schema, url: string, body: 
 async function callServer(connection: Connection, method: string, path: string, payload?: unknown): Promise<unknown> {
   const { status, body } = await askServer(connection, method, path, payload);
   if (status >= 200 && status < 300) return body;
-  const problem = Value.Check(ErrorBody, body) ? body.details : `${connection.url} answers ${status}`;
+  const problem = Value.Check(ErrorBody, body)
+    ? body.details
+    : `${withoutCredentials(connection.url)} answers ${status}`;
   const text = status === BAD_REQUEST ? `The server rejected the request: ${problem}` : problem;
   throw new OperatorError(sentence(text), remedyFor(status));
 }
@@ -181,7 +186,7 @@ export async function callDevnet(url: string, path: string, payload?: object): P
   // Commands don't show where in the body the value is.
   const reason = Value.Check(DevnetError, body) ? body.message.replace(/^body\//, '') : null;
   throw new OperatorError(
-    sentence(reason ?? `${url} answers ${status} to ${path}`),
+    sentence(reason ?? `${withoutCredentials(url)} answers ${status} to ${path}`),
     isWrongValue ? 'Correct the value.' : 'Give the URL of a stackside devnet with --url.',
   );
 }
@@ -243,7 +248,7 @@ export async function askHealth(url: string, word: 'alive' | 'ready'): Promise<s
   if (status === OK) return word;
   const unready = Value.Check(Unready, body) ? body : null;
   throw new OperatorError(
-    `${url} is not ${word}. ${unready?.reason ?? `${path} answers ${status}.`}`,
+    `${withoutCredentials(url)} is not ${word}. ${unready?.reason ?? `${path} answers ${status}.`}`,
     unready?.next ?? "Read the server's log.",
   );
 }

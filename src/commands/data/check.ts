@@ -1,6 +1,7 @@
 /** The output of `stackside check`, also with `--node`, and of `stackside status`. */
 import { existsSync } from 'node:fs';
 import { type Clock, systemClock } from '../../base/clock.ts';
+import { withoutCredentials } from '../../base/credentials.ts';
 import { TemporaryError } from '../../base/errors.ts';
 import { plural } from '../../base/format.ts';
 import { chainIdText } from '../../chain/network.ts';
@@ -122,8 +123,10 @@ function lagText({ fits, behind }: NonNullable<DirectoryStatus['journal']>): str
 }
 
 function serverLines(url: string, server: ServerReadiness | 'late' | null): string[] {
-  if (server === null) return [`server         no Stackside answers at ${url}; if it has another address, set --url`];
-  if (server === 'late') return [`server         ${url} did not answer in time; read that server's log`];
+  if (server === null)
+    return [`server         no Stackside answers at ${withoutCredentials(url)}; if it has another address, set --url`];
+  if (server === 'late')
+    return [`server         ${withoutCredentials(url)} did not answer in time; read that server's log`];
   const { state, reason, next, observer } = server;
   const section = observer === null ? [] : ['', ...observer.trimEnd().split('\n'), ''];
   return [`server         ${stateText(state, reason)}`, `next           ${next}`, ...section];
@@ -200,7 +203,6 @@ function nameOf({ kind, compared, unanswered }: KindReport): string {
  */
 export async function checkAgainstNode(
   directory: string,
-  nodeUrl: string,
   node: NodeRpc,
   options: CheckNodeOptions,
   watch: Pick<PrintingWatch, 'found' | 'reading'>,
@@ -227,7 +229,7 @@ export async function checkAgainstNode(
   } catch (error) {
     if (!(error instanceof NodeUnreachableError)) throw error;
     throw new TemporaryError(
-      `The index can't be compared with the node at ${nodeUrl}: ${error.message}.`,
+      `The index can't be compared with the node at ${node.location}: ${error.message}.`,
       'Start the node, or name the URL of its RPC interface with --node-rpc.',
       { cause: error },
     );

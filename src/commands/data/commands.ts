@@ -256,9 +256,9 @@ export const check = command('check', {
         import('./check.ts'),
         import('../../node/rpc.ts'),
       ]);
-      const { data, nodeRpc: url } = settings;
+      const { data } = settings;
       const sampling = { rate, clock: systemClock, ...(all ? {} : { sample }) };
-      return checkAgainstNode(data, url, nodeRpc(url), sampling, checkWatch(format));
+      return checkAgainstNode(data, nodeRpc(settings.nodeRpc), sampling, checkWatch(format));
     }
     return (await import('./check.ts')).reportCheck(settings.data, { deep, format });
   },

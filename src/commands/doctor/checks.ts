@@ -55,14 +55,14 @@ const endpointOf = ({ server, settings }: Facts): string =>
 
 /** The checks by name, in the order of the report. */
 const checks: Readonly<Record<string, (facts: Facts) => Finding>> = {
-  node({ node, server, settings: { nodeRpc } }) {
+  node({ node, nodeUrl, server }) {
     if (server?.simulated_node) return skipped('The server is a devnet, which simulates its node.');
     return node === null
-      ? problem(`No node answers at ${nodeRpc}.`, 'Start the node, or name the address of its RPC with --node-rpc.')
-      : ok(`${nodeRpc} answers, at block ${count(node.height)}.`);
+      ? problem(`No node answers at ${nodeUrl}.`, 'Start the node, or name the address of its RPC with --node-rpc.')
+      : ok(`${nodeUrl} answers, at block ${count(node.height)}.`);
   },
 
-  chain({ node, data, settings: { network, nodeRpc } }) {
+  chain({ node, nodeUrl, data, settings: { network } }) {
     const stored = data?.value?.chainId ?? null;
     const expected = stored ?? network;
     if (node === null) return skipped(NO_NODE);
@@ -70,12 +70,12 @@ const checks: Readonly<Record<string, (facts: Facts) => Finding>> = {
     if (expected === null || expected === node.chainId) return ok(`The node belongs to chain ${theirs}.`);
     if (stored === null) {
       return problem(
-        `The node at ${nodeRpc} belongs to chain ${theirs}, but --network is ${chainIdText(expected)}.`,
+        `The node at ${nodeUrl} belongs to chain ${theirs}, but --network is ${chainIdText(expected)}.`,
         'Check --node-rpc, or omit --network.',
       );
     }
     return problem(
-      `The node at ${nodeRpc} belongs to chain ${theirs}, and the data to chain ${chainIdText(expected)}.`,
+      `The node at ${nodeUrl} belongs to chain ${theirs}, and the data to chain ${chainIdText(expected)}.`,
       `Name a node of chain ${chainIdText(expected)} with --node-rpc, or use another --data directory for chain ${theirs}.`,
     );
   },

@@ -28,6 +28,8 @@ type ValueOrError<T> = { value: T; error: null } | { value: null; error: Pick<Op
 export interface Facts {
   settings: Settings;
   url: string;
+  /** URL of the node's RPC interface, without a password. */
+  nodeUrl: string;
   /** Null if the node doesn't answer. */
   node: (NodeInfo & { isSynced: boolean | null; secondsAhead: number | null }) | null;
   /** Null if no server runs. */
@@ -174,6 +176,7 @@ export async function gatherFacts(settings: Settings, node: NodeRpc, clock: Cloc
     ...answer,
     settings,
     url,
+    nodeUrl: node.location,
     node: await nodeFacts(node, clock),
     data: isEmpty ? null : status,
     nodeConfig: nodeConfig === null ? null : valueOrError(() => readNodeConfig(nodeConfig)),

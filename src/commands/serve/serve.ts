@@ -33,7 +33,7 @@ export async function startServing(
   const watch = watchOf(settings, environment);
   let server = await startServer(settings, environment, watch, options);
   if (settings.mode === 'read' && settings.cluster === null) return server;
-  const { api, events, signInPath } = server;
+  const { api, events, node, signInPath } = server;
   const { log } = watch.recent;
   const nextSettings = {
     ...settings,
@@ -73,6 +73,7 @@ export async function startServing(
   return {
     api,
     events,
+    node,
     signInPath: signInPath === null ? null : () => server.signInPath?.() ?? '/',
     readiness: () => server.readiness(),
     chainId: () => server.chainId(),

@@ -104,7 +104,6 @@ async function startServices(
       clock,
       log,
       isSimulated,
-      nodeRpc: settings.nodeRpc,
       chainId: settings.network,
       health: ingest?.health ?? null,
       lag: () => cluster?.behind() ?? null,
@@ -168,6 +167,7 @@ async function startServices(
   if (receiving?.port != null) await warnOfOpenEventPort(settings, log);
   return {
     api: url,
+    node: node.location,
     events: receiving?.port ?? null,
     signInPath: hooks?.signInPath ?? null,
     readiness: operations.readiness,

@@ -26,7 +26,6 @@ export interface Filling {
 export interface StateWatchOptions {
   snapshots: Snapshots;
   node: NodeRpc;
-  nodeRpc: string;
   /** The chain of the setting; null if the data decides. */
   chainId: number | null;
   /** The writer's health; null if this process only reads. */
@@ -59,11 +58,11 @@ const RATE_SECONDS = 120;
 /** Temporary states, and the state of a server that is up to date. */
 const quiet: ReadonlySet<ServerStatus['state']> = new Set(['starting', 'catching_up', 'live']);
 
-function chainProblem(node: NodeInfo | null, chainId: number | null, nodeRpc: string): StateReadings['wrongChain'] {
+function chainProblem(node: NodeInfo | null, chainId: number | null, location: string): StateReadings['wrongChain'] {
   if (node === null || chainId === null || node.chainId === chainId) return null;
   const [theirs, ours] = [chainIdText(node.chainId), chainIdText(chainId)];
   return {
-    problem: `The node at ${nodeRpc} belongs to chain ${theirs}, and the data to chain ${ours}`,
+    problem: `The node at ${location} belongs to chain ${theirs}, and the data to chain ${ours}`,
     remedy: `Name a node of chain ${ours} with --node-rpc, or use another --data directory for chain ${theirs}`,
   };
 }
@@ -135,7 +134,7 @@ class Movement {
 export function watchState(
   options: StateWatchOptions,
 ): Service & { readiness: () => Promise<Readiness>; start: () => void } {
-  const { snapshots, node, nodeRpc, clock, log } = options;
+  const { snapshots, node, clock, log } = options;
   const seconds = () => clock.monotonic() / 1_000;
   const movement = new Movement(seconds());
   let loggedState = '';
@@ -165,7 +164,7 @@ export function watchState(
     const filling = options.filling();
     const startFilling = height === null ? filling : null;
     if (refusal?.why === 'wrong_chain') return { wrongChain: refusal, refusal: null, filling: startFilling };
-    const wrongChain = chainProblem(info, chainId, nodeRpc);
+    const wrongChain = chainProblem(info, chainId, node.location);
     if (refusal !== null) return { wrongChain, refusal, filling: refusal.why === 'gap' ? filling : startFilling };
     const gap = filling === null ? null : unfilledProblem(filling, height);
     return { wrongChain, refusal: gap, filling: gap === null ? startFilling : filling };
@@ -205,7 +204,7 @@ export function watchState(
       readFailure,
       ...blockers,
       source,
-      nodeRpc,
+      nodeRpc: node.location,
       nodeHeight,
       height,
       historyStart: index?.historyStart ?? null,

@@ -15,6 +15,8 @@ export interface ServerInfo {
   api: string | null;
   /** URL of the event port; null if this process accepts no events. */
   events: string | null;
+  /** URL of the node's RPC interface, without a password. */
+  node: string;
   /** Makes the path of a sign-in link; null if this process manages no chainhooks. */
   signInPath: (() => string) | null;
   readiness(): Promise<Readiness>;
@@ -39,7 +41,7 @@ export interface Presenter {
 }
 
 export interface PresenterOptions {
-  settings: Pick<Settings, 'logLevel' | 'logFormat' | 'nodeRpc' | 'data'>;
+  settings: Pick<Settings, 'logLevel' | 'logFormat' | 'data'>;
   environment: Environment;
   /** Stream for programs. */
   stdout: Output;
@@ -107,11 +109,11 @@ export function servePresenter(options: PresenterOptions): Presenter {
   return presenterOf(options, {
     show: (event) => !isListening && isStateChange(event),
     async banner(running) {
-      const { nodeRpc, data } = options.settings;
+      const { data } = options.settings;
       const [readiness, chainId] = [await running.readiness(), await running.chainId()];
       const signInPath = running.signInPath?.() ?? null;
       isListening = true;
-      return servePage({ ...running, version: serverVersion, signInPath, chainId, nodeRpc, data, readiness });
+      return servePage({ ...running, version: serverVersion, signInPath, chainId, data, readiness });
     },
   });
 }
@@ -165,8 +167,8 @@ const networkText = (chainId: number | null): string =>
     ? 'decided by the first block'
     : `${networkOf(chainId).kind}, chain id ${chainIdText(chainId)}${chainId === 1 ? '' : ' (addresses of test networks)'}`;
 
-const nodeText = (nodeRpc: string, height: number | null): string =>
-  height === null ? `${nodeRpc} does not answer` : `${nodeRpc} answers, at height ${height.toLocaleString('en')}`;
+const nodeText = (node: string, height: number | null): string =>
+  height === null ? `${node} does not answer` : `${node} answers, at height ${height.toLocaleString('en')}`;
 
 const indent = (lines: readonly string[]): string => lines.map((line) => `    ${line}`).join('\n');
 
@@ -180,13 +182,14 @@ export interface ServePage {
   signInPath: string | null;
   /** Null if unknown. */
   chainId: number | null;
-  nodeRpc: string;
+  /** URL of the node's RPC interface, without a password. */
+  node: string;
   data: string;
   readiness: Readiness;
 }
 
 /** The first page of `serve`, with the state of the server and the next step. */
-export function servePage({ version, api, events, signInPath, chainId, nodeRpc, data, readiness }: ServePage): string {
+export function servePage({ version, api, events, signInPath, chainId, node, data, readiness }: ServePage): string {
   const url = api === null ? null : browserUrl(api);
   const console = url === null ? null : new URL(signInPath ?? '/', url).href;
   const isLink = signInPath !== null && signInPath !== '/';
@@ -196,7 +199,7 @@ export function servePage({ version, api, events, signInPath, chainId, nodeRpc, 
     ...(api === null ? [] : [['API', `${api}, described at /docs`] as const]),
     ...(events === null ? [] : [['Events', events] as const]),
     ['Network', networkText(chainId)],
-    ["Node's RPC", nodeText(nodeRpc, readiness.node_height)],
+    ["Node's RPC", nodeText(node, readiness.node_height)],
     ['Data', data],
     ...(readiness.state === 'live' ? [['State', 'live'] as const] : []),
   ];

@@ -33,6 +33,7 @@ export function rpcOf(
   info: Partial<Awaited<ReturnType<NodeRpc['info']>>> = {},
 ): NodeRpc {
   return {
+    location: 'http://node',
     async request(path, init) {
       const request = new Request(`http://node${path}`, init);
       return lie(new URL(request.url), await answerRpc(node, request));

@@ -31,6 +31,7 @@ export function watching(replaced: Partial<StateWatchOptions> = {}) {
     mempool: { fees: () => [] },
   } as unknown as Reader;
   const node = {
+    location: 'http://127.0.0.1:20443',
     async info() {
       if (world.nodeHeight === null) throw new NodeUnreachableError("the node can't be reached");
       return { chainId: world.nodeChainId, height: world.nodeHeight, burnBlockHeight: 0, indexBlockHash: null };
@@ -39,7 +40,6 @@ export function watching(replaced: Partial<StateWatchOptions> = {}) {
   const snapshots = replaced.snapshots ?? snapshotsBy(() => reader);
   const watch = watchState({
     node,
-    nodeRpc: 'http://127.0.0.1:20443',
     chainId: null,
     health: null,
     lag: () => null,
