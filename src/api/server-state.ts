@@ -47,10 +47,10 @@ export interface StateReadings {
   wrongChain: Obstacle | null;
   /** The source of events; null in a process that accepts none. */
   source: EventSource | null;
-  /** URL of the node's RPC interface. */
-  nodeRpc: string;
-  /** The node's height; null if its RPC interface doesn't answer. */
+  /** The node's height; null if it is unknown. */
   nodeHeight: number | null;
+  /** Why the node's height is unknown, as a clause; null if it is known. */
+  nodeFailure: string | null;
   /** Height of the newest indexed block; null before the first one. */
   height: number | null;
   /** Height of the first block of a partial history; null if the history is complete or hasn't started. */
@@ -131,7 +131,7 @@ const START_NODE = 'Start the node, or name the address of its RPC interface wit
 const CHECK_WRITER = 'Check the state of the server that writes to this directory.';
 
 /** A text that may end with the message of an error, as a sentence. */
-const sentence = (text: string): string => {
+export const sentence = (text: string): string => {
   const trimmed = text.trim();
   const first = trimmed.charAt(0).toUpperCase() + trimmed.slice(1);
   return /[.!?]$/.test(first) ? first : `${first}.`;
@@ -232,11 +232,11 @@ const rules: Readonly<Record<Exclude<ServerState, 'live'>, Rule>> = {
   wrong_chain: ({ wrongChain }) => (wrongChain === null ? null : describe(wrongChain.problem, wrongChain.remedy)),
 
   waiting_for_the_node(readings) {
-    const { source, nodeHeight, nodeRpc } = readings;
+    const { source, nodeHeight, nodeFailure } = readings;
     if (!isEmpty(readings) || source?.kind !== 'port' || nodeHeight !== null) return null;
     return describeWait(
       source,
-      `No event has arrived, and no node answers at ${nodeRpc}`,
+      `No event has arrived, and ${nodeFailure}`,
       "Start the node, with this section in its configuration. If the node's RPC has another address, name it with --node-rpc.",
       'Start the node. If its RPC has another address, name it with --node-rpc.',
     );
@@ -316,17 +316,15 @@ const rules: Readonly<Record<Exclude<ServerState, 'live'>, Rule>> = {
   },
 
   stale(readings) {
-    const { source, nodeHeight, secondsBehind, secondsSinceMove, secondsSinceEvent, secondsSinceStart } = readings;
+    const { source, nodeHeight, nodeFailure, secondsBehind, secondsSinceMove, secondsSinceEvent, secondsSinceStart } =
+      readings;
     if (source?.kind === 'stream' && source.failure !== null) {
       return describe(`No events arrive: ${source.failure}`, 'Check --snp and its Redis.');
     }
     if (nodeHeight === null) {
       const silence = secondsSinceEvent ?? secondsSinceStart;
       if (silence < SILENT_STALE_SECONDS) return oldTip(readings);
-      return describe(
-        `No event has arrived for ${durationInWords(silence)}, and no node answers at ${readings.nodeRpc}`,
-        START_NODE,
-      );
+      return describe(`No event has arrived for ${durationInWords(silence)}, and ${nodeFailure}`, START_NODE);
     }
     // A server that isn't up to date doesn't count as live before the time is over.
     const isFarBehind = lagOf(readings) > BLOCKS_BEHIND;

@@ -12,6 +12,9 @@ export class NodeUnreachableError extends UnreachableError {
   override readonly name = 'NodeUnreachableError';
 }
 
+/** Thrown if a server answers, but not as a Stacks node. The message says what it answered. */
+class NotANodeError extends NodeUnreachableError {}
+
 const Info = Type.Object({
   network_id: Type.Integer(),
   stacks_tip_height: Type.Integer(),
@@ -76,7 +79,7 @@ export function nodeRpc(url: string, clock: Pick<Clock, 'monotonic'> = systemClo
 
   async function requestInfo(): Promise<NodeInfo> {
     const { status, body } = await getJson('/v2/info');
-    if (!Value.Check(Info, body)) throw new NodeUnreachableError(`the node answered /v2/info with ${status}`);
+    if (!Value.Check(Info, body)) throw new NotANodeError(wrongInfo(status, body));
     const { network_id: chainId, stacks_tip_height: height, burn_block_height: burnBlockHeight } = body;
     const { stacks_tip: tip, stacks_tip_consensus_hash: consensusHash } = body;
     const isNamed = tip !== undefined && consensusHash !== undefined;
@@ -96,12 +99,32 @@ export function nodeRpc(url: string, clock: Pick<Clock, 'monotonic'> = systemClo
   };
 }
 
-/** Returns the node's chain tip; null if the node can't be reached. */
-export async function infoOrNull(node: Pick<NodeRpc, 'info'>): Promise<NodeInfo | null> {
+/** Explains why an answer to /v2/info isn't a node's. @param body its JSON; undefined for another body or status */
+function wrongInfo(status: number, body: unknown): string {
+  const answer = 'the answer to /v2/info';
+  if (status !== 200) return `${answer} has status ${status}`;
+  const field = body === undefined ? undefined : Value.Errors(Info, body).First()?.path.slice(1);
+  if (field === undefined || field === '') return `${answer} is not a JSON object`;
+  return `${answer} has no valid ${field}`;
+}
+
+/** The node's chain tip, or a clause that says why it is unknown: `no node answers at http://127.0.0.1:20443`. */
+export type InfoOrReason = { info: NodeInfo; reason: null } | { info: null; reason: string };
+
+/** Returns the node's chain tip, or the reason why it is unknown. */
+export async function infoOrReason(node: Pick<NodeRpc, 'info' | 'location'>): Promise<InfoOrReason> {
   try {
-    return await node.info();
+    return { info: await node.info(), reason: null };
   } catch (error) {
-    if (error instanceof NodeUnreachableError) return null;
-    throw error;
+    if (!(error instanceof NodeUnreachableError)) throw error;
+    const reason =
+      error instanceof NotANodeError
+        ? `no Stacks node answers at ${node.location}: ${error.message}`
+        : `no node answers at ${node.location}`;
+    return { info: null, reason };
   }
 }
+
+/** Returns the node's chain tip; null if the node can't be reached. */
+export const infoOrNull = async (node: Pick<NodeRpc, 'info' | 'location'>): Promise<NodeInfo | null> =>
+  (await infoOrReason(node)).info;

@@ -20,7 +20,7 @@ const LIVE: StateReadings = {
   readFailure: null,
   wrongChain: null,
   source: PORT,
-  nodeRpc: 'http://127.0.0.1:20443',
+  nodeFailure: 'no node answers at http://127.0.0.1:20443',
   nodeHeight: 5_000,
   height: 5_000,
   historyStart: null,
@@ -238,7 +238,7 @@ describe('with random readings', () => {
     source: orNull(
       fc.oneof(fc.constant(PORT), fc.record({ kind: fc.constant('stream' as const), failure: orNull(text) })),
     ),
-    nodeRpc: fc.constant('http://127.0.0.1:20443'),
+    nodeFailure: text,
     nodeHeight: orNull(height),
     height: orNull(height),
     historyStart: orNull(height),

@@ -45,6 +45,7 @@ const WELL: Facts = {
   url: 'http://127.0.0.1:3999',
   nodeUrl: 'http://127.0.0.1:20443',
   node: { chainId: TESTNET, height: 100, burnBlockHeight: 50, indexBlockHash: null, isSynced: true, secondsAhead: 0 },
+  nodeFailure: null,
   server: SERVER,
   alerts: [],
   data: { value: { chainId: TESTNET, files: { index: 'used', journal: null } }, error: null },
@@ -138,7 +139,7 @@ test('doctor and the server itself read the same metrics, which include those of
 test.each<[string, Partial<Facts>, string, string]>([
   [
     'node',
-    { node: null },
+    { node: null, nodeFailure: 'no node answers at http://127.0.0.1:20443' },
     'No node answers at http://127.0.0.1:20443.',
     'Start the node, or name the address of its RPC with --node-rpc.',
   ],

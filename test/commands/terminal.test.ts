@@ -154,7 +154,7 @@ describe('serve', () => {
     const [page = ''] = err;
     expect(page).toContain('\n  Console     http://127.0.0.1:3999/sign-in?token=x\n');
     expect(page).toContain('\n  Events      http://0.0.0.0:3700\n  Network     decided by the first block\n');
-    expect(page).toContain("\n  Node's RPC  http://127.0.0.1:20443 does not answer\n  Data        /srv\n");
+    expect(page).toContain("\n  Node's RPC  no node answers at http://127.0.0.1:20443\n  Data        /srv\n");
     expect(page).toContain('\n\nWaiting for the node: No event has arrived.\nStart the node.\n');
     expect(page).toEndWith(
       '\n\n    [[events_observer]]\n    endpoint = "127.0.0.1:3700"\n    events_keys = ["*"]\n    timeout_ms = 60000\n\n',

@@ -1,6 +1,6 @@
 /** The client of the node: how long it caches the tip, and the responses that it rejects. */
 import { expect, setSystemTime, test } from 'bun:test';
-import { NodeUnreachableError, nodeRpc } from '../../src/node/rpc.ts';
+import { infoOrReason, NodeUnreachableError, nodeRpc } from '../../src/node/rpc.ts';
 import { standInNode } from '../support/servers/stand-in-node.ts';
 
 test('a wall clock set back by an hour does not keep an old height', async () => {
@@ -39,4 +39,18 @@ test('a response without a body keeps its status and headers', async () => {
   node.answer('/v2/nothing', () => new Response(null, { status: 204, headers: { 'x-of-node': 'yes' } }));
   const answer = await nodeRpc(node.url).request('/v2/nothing');
   expect([answer.status, answer.headers.get('x-of-node'), await answer.text()]).toEqual([204, 'yes', '']);
+});
+
+test.each<[string, () => Response, string]>([
+  ['404', () => new Response('Not found', { status: 404 }), 'has status 404'],
+  ['a page', () => new Response('<html></html>'), 'is not a JSON object'],
+  ['a list', () => Response.json([]), 'is not a JSON object'],
+  ['no height', () => Response.json({ network_id: 1, burn_block_height: 1 }), 'has no valid stacks_tip_height'],
+])('a server that answers /v2/info with %s is reported as no Stacks node', async (_, answer, reason) => {
+  using node = standInNode();
+  node.answer('/v2/info', answer);
+  expect(await infoOrReason(nodeRpc(node.url))).toEqual({
+    info: null,
+    reason: `no Stacks node answers at ${node.url}: the answer to /v2/info ${reason}`,
+  });
 });

@@ -233,7 +233,7 @@ test('a history starts below the tip of a node that starts after Stackside', asy
   await until(() => server.logged.some(isFilled));
   expect((await server.state()).from).toBe(LOWEST);
   expect(starts(server.logged)).toMatchObject([
-    { from_height: null, reason: 'the node answered /v2/info with 503' },
+    { from_height: null, reason: 'the answer to /v2/info has status 503' },
     { from_height: LOWEST, to_height: 14 },
   ]);
 });

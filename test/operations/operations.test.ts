@@ -4,9 +4,13 @@ import { systemClock } from '../../src/base/clock.ts';
 import { durationInWords } from '../../src/base/format.ts';
 import { askHealth, READ_TIMEOUT_MS } from '../../src/commands/cli/client.ts';
 import { reportStatus } from '../../src/commands/data/check.ts';
+import { runChecks } from '../../src/commands/doctor/checks.ts';
+import { gatherFacts } from '../../src/commands/doctor/facts.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { readAdminKey } from '../../src/hooks/access/keys.ts';
 import { observerToml } from '../../src/node/node-config.ts';
+import { nodeRpc } from '../../src/node/rpc.ts';
+import { readSettings } from '../../src/settings/config.ts';
 import { dataStateOf } from '../../src/store/files/status.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
 import { metricsPage, pageWithMetrics } from '../support/generate/metrics-table.ts';
@@ -267,6 +271,20 @@ test('a server rejects a node of another chain before it creates files, and star
   expect(readdirSync(directory.path)).toEqual([]);
   await using absent = await serveWith('0x80000000', NO_NODE);
   expect((await absent.get('/health')).status).toBe(200);
+});
+
+test('the state and doctor report a server that is no Stacks node', async () => {
+  using other = standInNode();
+  other.answer('/v2/info', undefined);
+  await using lost = await serving({ nodeRpc: other.url });
+  const failure = `no Stacks node answers at ${other.url}: the answer to /v2/info has status 404.`;
+  expect(await (await lost.get('/ready')).json()).toMatchObject({
+    state: 'waiting_for_the_node',
+    reason: `No event has arrived, and ${failure}`,
+  });
+  const settings = readSettings({ data: lost.directory, apiPort: new URL(lost.api).port, nodeRpc: other.url }, {});
+  const checks = runChecks(await gatherFacts(settings, nodeRpc(other.url), systemClock));
+  expect(checks[0]).toMatchObject({ name: 'node', message: failure.replace('no', 'No') });
 });
 
 test("no page shows the password of the node's URL", async () => {

@@ -1,4 +1,5 @@
 /** `stackside doctor`: each check is a function of the facts, with a problem and its remedy. */
+import { sentence } from '../../api/server-state.ts';
 import { systemClock } from '../../base/clock.ts';
 import { bytes, count, durationInWords, plural } from '../../base/format.ts';
 import { chainIdText } from '../../chain/network.ts';
@@ -55,10 +56,10 @@ const endpointOf = ({ server, settings }: Facts): string =>
 
 /** The checks by name, in the order of the report. */
 const checks: Readonly<Record<string, (facts: Facts) => Finding>> = {
-  node({ node, nodeUrl, server }) {
+  node({ node, nodeUrl, nodeFailure, server }) {
     if (server?.simulated_node) return skipped('The server is a devnet, which simulates its node.');
     return node === null
-      ? problem(`No node answers at ${nodeUrl}.`, 'Start the node, or name the address of its RPC with --node-rpc.')
+      ? problem(sentence(nodeFailure ?? ''), 'Start the node, or name the address of its RPC with --node-rpc.')
       : ok(`${nodeUrl} answers, at block ${count(node.height)}.`);
   },
 

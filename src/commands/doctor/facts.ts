@@ -13,7 +13,7 @@ import { onFile } from '../../base/system-errors.ts';
 import { isPortTaken } from '../../http/listener.ts';
 import { type Alert, Alerts, type Series } from '../../metrics/alerts.ts';
 import { type NodeConfig, nodeToken, readNodeConfig } from '../../node/node-config.ts';
-import { type NodeInfo, type NodeRpc, NodeUnreachableError } from '../../node/rpc.ts';
+import { infoOrReason, type NodeInfo, type NodeRpc, NodeUnreachableError } from '../../node/rpc.ts';
 import type { Settings } from '../../settings/config.ts';
 import { objectStoreAt } from '../../storage/location.ts';
 import { indexPath } from '../../store/files/database.ts';
@@ -32,6 +32,8 @@ export interface Facts {
   nodeUrl: string;
   /** Null if the node doesn't answer. */
   node: (NodeInfo & { isSynced: boolean | null; secondsAhead: number | null }) | null;
+  /** Why the node doesn't answer, as a clause; null if it does. */
+  nodeFailure: string | null;
   /** Null if no server runs. */
   server: ServerStatus | null;
   alerts: readonly Alert[];
@@ -72,17 +74,20 @@ async function orNull<T>(request: Promise<T>): Promise<T | null> {
 
 const MILLISECONDS = 1_000;
 
-async function nodeFacts(node: NodeRpc, clock: Clock): Promise<Facts['node']> {
-  const info = await orNull(node.info());
-  if (info === null) return null;
+async function nodeFacts(node: NodeRpc, clock: Clock): Promise<Pick<Facts, 'node' | 'nodeFailure'>> {
+  const { info, reason } = await infoOrReason(node);
+  if (info === null) return { node: null, nodeFailure: reason };
   const response = await orNull(node.request('/v2/info'));
   const date = Date.parse(response?.headers.get('date') ?? '');
   const body = response === null ? null : parsedJson(await response.text());
   const isSynced = (body as { is_fully_synced?: unknown } | null | undefined)?.is_fully_synced;
   return {
-    ...info,
-    isSynced: typeof isSynced === 'boolean' ? isSynced : null,
-    secondsAhead: Number.isNaN(date) ? null : Math.round((date - clock.now()) / MILLISECONDS),
+    node: {
+      ...info,
+      isSynced: typeof isSynced === 'boolean' ? isSynced : null,
+      secondsAhead: Number.isNaN(date) ? null : Math.round((date - clock.now()) / MILLISECONDS),
+    },
+    nodeFailure: null,
   };
 }
 
@@ -177,7 +182,7 @@ export async function gatherFacts(settings: Settings, node: NodeRpc, clock: Cloc
     settings,
     url,
     nodeUrl: node.location,
-    node: await nodeFacts(node, clock),
+    ...(await nodeFacts(node, clock)),
     data: isEmpty ? null : status,
     nodeConfig: nodeConfig === null ? null : valueOrError(() => readNodeConfig(nodeConfig)),
     token: token.error === null && token.value === null ? null : (token as ValueOrError<string>),

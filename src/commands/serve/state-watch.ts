@@ -11,7 +11,7 @@ import type { Clock } from '../../base/clock.ts';
 import { type Loop, type Service, startLoop } from '../../base/service.ts';
 import { chainIdText, networkOf } from '../../chain/network.ts';
 import { BEING_FILLED, blocksText, type Refusal } from '../../node/event-intake.ts';
-import { infoOrNull, type NodeInfo, type NodeRpc } from '../../node/rpc.ts';
+import { infoOrReason, type NodeInfo, type NodeRpc } from '../../node/rpc.ts';
 import type { WriterHealth } from '../../store/ingest/writer-health.ts';
 import type { Snapshots } from '../../store/read/snapshots.ts';
 import { readOrReason } from './server-readings.ts';
@@ -183,7 +183,7 @@ export function watchState(
   async function readiness(): Promise<Readiness> {
     const order = ++readings;
     const { read: index, reason: readFailure } = readOrReason(readIndex);
-    const info = await infoOrNull(node);
+    const { info, reason: nodeFailure } = await infoOrReason(node);
     const tip = index?.tip ?? null;
     const height = tip?.height ?? null;
     const nodeHeight = info?.height ?? null;
@@ -204,8 +204,8 @@ export function watchState(
       readFailure,
       ...blockers,
       source,
-      nodeRpc: node.location,
       nodeHeight,
+      nodeFailure,
       height,
       historyStart: index?.historyStart ?? null,
       log: options.lag(),

@@ -168,7 +168,7 @@ const networkText = (chainId: number | null): string =>
     : `${networkOf(chainId).kind}, chain id ${chainIdText(chainId)}${chainId === 1 ? '' : ' (addresses of test networks)'}`;
 
 const nodeText = (node: string, height: number | null): string =>
-  height === null ? `${node} does not answer` : `${node} answers, at height ${height.toLocaleString('en')}`;
+  height === null ? `no node answers at ${node}` : `${node} answers, at height ${height.toLocaleString('en')}`;
 
 const indent = (lines: readonly string[]): string => lines.map((line) => `    ${line}`).join('\n');
 
