@@ -35,6 +35,9 @@ export interface ClusterStatus {
 export async function clusterStatus(log: PostgresLog, journal: OwnJournal | null): Promise<ClusterStatus> {
   const { access } = log;
   const { engine, tables } = access;
+  await log.requireTables();
+  // Read before the head, so that no host that works is above it.
+  const hosts = await readHosts(access);
   const head = await log.head();
   const [facts] = await engine.read((run) =>
     run<{ chain_id: string | null; bytes: string }>(
@@ -45,7 +48,7 @@ export async function clusterStatus(log: PostgresLog, journal: OwnJournal | null
     chainId: facts?.chain_id == null ? null : Number(facts.chain_id),
     head,
     bytes: Number(facts?.bytes ?? 0),
-    hosts: await readHosts(access),
+    hosts,
     leases: await readLeases(access),
     directory: journal === null ? null : await readPosition(access, journal, head),
     engine: await readEngineStatus(access),

@@ -1,12 +1,14 @@
 /** `stackside cluster init` and `stackside cluster status`. */
 import { existsSync } from 'node:fs';
 import { OperatorError, TemporaryError } from '../../base/errors.ts';
+import { durationInWords } from '../../base/format.ts';
 import { chainIdText } from '../../chain/network.ts';
 import { type ClusterStatus, clusterStatus, type SeenHost } from '../../cluster/cluster-status.ts';
 import { fillHole, fillLog, type LogFault, type VerifiedEntry, verifyRange } from '../../cluster/comparing.ts';
 import { type EngineAccess, engineAccess, grantStatements, makeTables } from '../../cluster/engine-tables.ts';
 import { otherChainError } from '../../cluster/host.ts';
 import { hostOf } from '../../cluster/lease-keeper.ts';
+import type { LeaseState } from '../../cluster/leases.ts';
 import { hasState } from '../../cluster/postgres-engine.ts';
 import { PostgresLog } from '../../cluster/postgres-log.ts';
 import {
@@ -34,7 +36,7 @@ import { PartialHistoryError } from '../../store/ingest/history-start.ts';
 import { LOG_START } from '../../store/log/entry.ts';
 import { historyStartQuery } from '../../store/queries/blocks/chain.ts';
 import type { OutputFormat } from '../cli/command.ts';
-import { duration, etaText, progressLines } from '../cli/progress.ts';
+import { etaText, progressLines } from '../cli/progress.ts';
 import { clusterStatusJson } from './host.ts';
 
 type ClusterSettings = SettingsOf<'cluster'>;
@@ -233,14 +235,27 @@ function verificationLines({ verified, faults }: { verified: number; faults: rea
 
 const line = (name: string, text: string): string => `${name.padEnd(14)} ${text}`;
 
-const ago = (seconds: number): string => (seconds < 60 ? `${seconds.toFixed(1)} s ago` : `${duration(seconds)} ago`);
+/** Seconds without a report, two in a row, after which a host probably doesn't run or can't reach PostgreSQL. */
+const MAX_REPORT_SECONDS = 10;
 
-const lagText = (head: number, entry: number): string => (entry >= head ? 'up to date' : `${head - entry} behind`);
+/** The position of a journal beside the log's newest entry. */
+function lagText(head: number, entry: number): string {
+  if (entry > head) return `${entry - head} above the log`;
+  return entry === head ? 'up to date' : `${head - entry} behind`;
+}
 
-/** The position of a host at its last report. Entries after the report don't count as lag. */
+/** The position of a host at its last report. Later entries count as lag. */
 function hostText(head: number, { entry, version, seconds, lagSeconds }: SeenHost): string {
-  const lag = lagSeconds === 0 ? 'up to date' : `${lagText(head, entry)} for ${duration(lagSeconds)}`;
-  return `entry ${entry}, ${lag}, ${version}, seen ${ago(seconds)}`;
+  const isLate = lagSeconds > 0 && entry < head;
+  const lag = `${lagText(head, entry)}${isLate ? ` for ${durationInWords(Math.ceil(lagSeconds))}` : ''}`;
+  const seen =
+    seconds > MAX_REPORT_SECONDS ? `not seen for ${durationInWords(seconds)}` : `seen ${seconds.toFixed(1)} s ago`;
+  return `entry ${entry}, ${lag}, ${version}, ${seen}`;
+}
+
+function leaseText({ holder, epoch, seconds }: LeaseState): string {
+  const state = seconds > 0 ? `held by ${hostOf(holder)}, expires in ${seconds.toFixed(1)} s unless renewed` : 'free';
+  return `epoch ${epoch}, ${state}`;
 }
 
 /** The status of a cluster as lines of text. @param data the data directory with the compared journal */
@@ -251,12 +266,7 @@ export function clusterLines(status: ClusterStatus, data: string): string[] {
     line('chain', chainId === null ? 'not known yet' : chainIdText(chainId)),
     line('log', `entry ${head.id}, chain value ${toHex(head.chain)}, ${(bytes / 1e6).toFixed(1)} MB`),
     ...hosts.map((host) => line('host', `${host.name.padEnd(width)}  ${hostText(head.id, host)}`)),
-    ...leases.map(({ name, holder, epoch, seconds }) =>
-      line(
-        'lease',
-        `${name}: epoch ${epoch}, ${seconds > 0 ? `held by ${hostOf(holder)} for ${seconds.toFixed(1)} s` : 'free'}`,
-      ),
-    ),
+    ...leases.map((lease) => line('lease', `${lease.name}: ${leaseText(lease)}`)),
     ...(directory === null
       ? []
       : [line('directory', `${data}: entry ${directory.entry}, ${directoryText(status, directory)}`)]),

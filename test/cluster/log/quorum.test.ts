@@ -307,7 +307,9 @@ test('the status of a cluster in words', () => {
     bytes: 1_234_567,
     hosts: [
       { name: 'a', entry: 12, version: 'stackside v1', seconds: 0.25, lagSeconds: 0 },
-      { name: 'bcd', entry: 9, version: 'stackside v1', seconds: 125, lagSeconds: 130 },
+      { name: 'bcd', entry: 9, version: 'stackside v1', seconds: 9.5, lagSeconds: 130.5 },
+      { name: 'dead', entry: 9, version: 'stackside v1', seconds: 12.2, lagSeconds: 0 },
+      { name: 'odd', entry: 15, version: 'stackside v1', seconds: 1, lagSeconds: 7 },
     ],
     leases: [
       { name: 'deliveries', holder: 'a/5f0c', epoch: 3, seconds: 4.5 },
@@ -328,9 +330,11 @@ test('the status of a cluster in words', () => {
   expect(clusterLines(status, '/data')).toEqual([
     'chain          0x00000001',
     `log            entry 12, chain value 0x${'00'.repeat(32)}, 1.2 MB`,
-    'host           a    entry 12, up to date, stackside v1, seen 0.3 s ago',
-    'host           bcd  entry 9, 3 behind for 00:02:10, stackside v1, seen 00:02:05 ago',
-    'lease          deliveries: epoch 3, held by a for 4.5 s',
+    'host           a     entry 12, up to date, stackside v1, seen 0.3 s ago',
+    'host           bcd   entry 9, 3 behind for 2 minutes 11 seconds, stackside v1, seen 9.5 s ago',
+    'host           dead  entry 9, 3 behind, stackside v1, not seen for 12 seconds',
+    'host           odd   entry 15, 3 above the log, stackside v1, seen 1.0 s ago',
+    'lease          deliveries: epoch 3, held by a, expires in 4.5 s unless renewed',
     'lease          other: epoch 1, free',
     'directory      /data: entry 9, not a journal of this log',
     'postgresql     15.4, written at db1:5432',
