@@ -39,8 +39,8 @@ export type EventSource =
 
 /** Everything that decides the state. Heights are Stacks block heights; times are in seconds. */
 export interface StateReadings {
-  /** Why writes fail; null if they succeed. */
-  writeFailure: string | null;
+  /** Why writes fail, with the next step; null if they succeed. */
+  writeFailure: Obstacle | null;
   /** Why the index can't be read; null if it can. */
   readFailure: string | null;
   /** Why the node, or a block that it sent, belongs to another chain than the data; null if it doesn't. */
@@ -219,8 +219,8 @@ const rules: Readonly<Record<Exclude<ServerState, 'live'>, Rule>> = {
     }
     if (writeFailure === null) return null;
     return describe(
-      `Nothing can be written: ${writeFailure}`,
-      'Free space on the disk, or repair it. Stackside continues by itself, and the node sends its events again.',
+      `Nothing can be written: ${writeFailure.problem}`,
+      `${sentence(writeFailure.remedy)} The server retries, and the node sends its events again.`,
     );
   },
 

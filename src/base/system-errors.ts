@@ -15,6 +15,19 @@ const reasons = {
 export type StoreFailure = keyof typeof reasons;
 export const storeFailures = Object.keys(reasons) as StoreFailure[];
 
+/** The operator's next step, as sentences. */
+const remedies: Readonly<Record<StoreFailure, string>> = {
+  busy: 'If this lasts, end the other program that uses the files of the data directory.',
+  out_of_memory: 'Free memory on this machine, or raise the memory limit of the process.',
+  read_only:
+    "Let the server's user write to all files of the data directory (chown, chmod), and mount its disk read-write.",
+  io_error: 'Look for disk errors in the system log, and repair the disk.',
+  damaged:
+    'Stop the server, and run stackside check. Rebuild a damaged index with stackside rebuild, or restore a backup.',
+  full: 'Free space on the disk of the data directory.',
+  not_openable: 'Check the owner and mode of the files in the data directory, and the limit of open files (ulimit -n).',
+};
+
 /** Thrown if the store can't be used now. The message contains neither SQL nor paths. */
 export class StoreUnavailableError extends TransientError {
   override readonly name = 'StoreUnavailableError';
@@ -23,6 +36,11 @@ export class StoreUnavailableError extends TransientError {
     cause: unknown,
   ) {
     super(reasons[failure], { cause });
+  }
+
+  /** The operator's next step, as sentences. */
+  get remedy(): string {
+    return remedies[this.failure];
   }
 }
 

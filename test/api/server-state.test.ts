@@ -62,10 +62,10 @@ const texts: readonly [
 ][] = [
   [{}, 'live', null, 'Nothing to do.', true],
   [
-    { writeFailure: 'disk is full' },
+    { writeFailure: { problem: 'disk is full', remedy: 'Free space.' } },
     'cannot_write',
     'Nothing can be written: disk is full.',
-    'Free space on the disk, or repair it. Stackside continues by itself, and the node sends its events again.',
+    'Free space. The server retries, and the node sends its events again.',
   ],
   [
     { log: { reason: "The cluster's log has not answered for 2 minutes.", isReachable: false } },
@@ -232,7 +232,7 @@ describe('with random readings', () => {
   const text = fc.constantFrom('a reason', 'Another reason.');
   const obstacle = fc.record({ problem: text, remedy: text });
   const readings: fc.Arbitrary<StateReadings> = fc.record({
-    writeFailure: orNull(text),
+    writeFailure: orNull(obstacle),
     readFailure: orNull(text),
     wrongChain: orNull(obstacle),
     source: orNull(

@@ -229,10 +229,13 @@ test('a full disk is logged with what to do and without a stack, and an I/O erro
     return logged;
   };
   const event = { event: 'service_failing', service: 'writes' } as const;
-  const remedy = expect.stringMatching(/^Free space on the disk of the data directory\./);
-  expect(eventOf(errorOf('full'))).toEqual([{ ...event, reason: 'disk is full', remedy }]);
+  expect(eventOf(errorOf('full'))).toEqual([
+    { ...event, reason: 'disk is full', remedy: 'Free space on the disk of the data directory.' },
+  ]);
   const cause = errorOf('io');
-  expect(eventOf(cause)).toEqual([{ ...event, reason: 'disk I/O error', cause }]);
+  expect(eventOf(cause)).toEqual([
+    { ...event, reason: 'disk I/O error', remedy: expect.stringContaining('repair the disk'), cause },
+  ]);
 });
 
 test("a small write that succeeds on a full disk doesn't end the failure of events", async () => {

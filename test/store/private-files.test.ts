@@ -1,8 +1,9 @@
 /** Only the owner may read the data, which has secrets. */
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { chmodSync, readdirSync, statSync } from 'node:fs';
+import { chmodSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { onFile } from '../../src/base/system-errors.ts';
 import { pathsOpenToOthers } from '../../src/store/files/private-files.ts';
 import { command } from '../e2e/stackside.ts';
 import { backupOf, restored } from '../support/data/backup.ts';
@@ -25,6 +26,20 @@ afterAll(() => {
   process.umask(umask);
   parent[Symbol.dispose]();
 });
+
+const canWriteAll = process.platform === 'win32' || process.getuid?.() === 0;
+
+test.skipIf(canWriteAll).each(['index.db', 'journal.db', 'index.db-wal', 'journal.db-shm'])(
+  'a server does not start if it may not write to %s, and names the file',
+  (name) => {
+    const directory = join(parent.path, name);
+    openAt(directory)[Symbol.dispose]();
+    const path = join(directory, name);
+    writeFileSync(path, '', { flag: 'a' });
+    chmodSync(path, 0o400);
+    expect(() => onFile(directory, () => openAt(directory))).toThrow(`${path} may not be read or written by user`);
+  },
+);
 
 describe.skipIf(process.platform === 'win32')('a data directory', () => {
   test('is private to its owner, unlike the directories above it', () => {

@@ -199,8 +199,9 @@ export function watchState(
     const source = options.source();
     const tipAge = tip === null ? null : Math.round(clock.now() / 1_000 - tip.time);
     const sinceEvent = eventAge(source, tipAge, chainId);
+    const failing = options.health?.failing() ?? null;
     const status = findServerStatus({
-      writeFailure: options.health?.failing()?.message ?? null,
+      writeFailure: failing === null ? null : { problem: failing.message, remedy: failing.remedy },
       readFailure,
       ...blockers,
       source,

@@ -6,7 +6,7 @@ import { pathToFileURL } from 'node:url';
 import { OperatorError } from '../../base/errors.ts';
 import { syncDirectory } from '../../base/files.ts';
 import { StoreUnavailableError } from '../../base/system-errors.ts';
-import { makePrivateFile } from './private-files.ts';
+import { makePrivateFile, requireWritableFiles } from './private-files.ts';
 
 /** Whether the database itself failed, so that the requested read or write has no result. */
 export const isStorageError = (error: unknown): boolean =>
@@ -105,6 +105,7 @@ export function setUp(db: Connection, prepare: (db: Connection) => void): Connec
  */
 export function openToWrite(path: string, synchronous: 'FULL' | 'NORMAL'): Connection {
   makePrivateFile(path);
+  requireWritableFiles(path);
   return setUp(openFile(path, { readwrite: true }), (db) => {
     // Must come first: the other pragmas read the file, which another process may have locked for a moment.
     setPatience(db, BUSY_TIMEOUT_MS);

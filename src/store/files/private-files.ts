@@ -1,5 +1,5 @@
 /** Creates files and directories with rights for their owner only: the data includes keys and the URLs of chainhooks. */
-import { closeSync, mkdirSync, openSync, readdirSync, statSync } from 'node:fs';
+import { accessSync, closeSync, constants, existsSync, mkdirSync, openSync, readdirSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { hasCode } from '../../base/errors.ts';
 
@@ -29,6 +29,15 @@ export function makePrivateFile(path: string): void {
       throw Object.assign(new Error(`${path} is a directory`, { cause: error }), { code: 'EISDIR', path });
     }
   }
+}
+
+/**
+ * Checks that this process may write to a database and its other files. SQLite would open a file that it may not write for
+ * reading only, and refuse the first write.
+ * @throws the system's error, with the path
+ */
+export function requireWritableFiles(path: string): void {
+  for (const file of [path, `${path}-wal`, `${path}-shm`]) if (existsSync(file)) accessSync(file, constants.W_OK);
 }
 
 /**

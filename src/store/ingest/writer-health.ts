@@ -4,13 +4,13 @@ import type { IngestEvent, IngestLog } from './event.ts';
 
 export type WriterHealth = ReturnType<typeof writerHealth>;
 
-/** The log event of a first failure. The stack of a full disk would show nothing more. */
-function failingEvent({ failure, message: reason }: StoreUnavailableError, cause: unknown): IngestEvent {
-  const event = { event: 'service_failing', service: 'writes', reason } as const;
-  if (failure !== 'full') return { ...event, cause };
-  const remedy =
-    'Free space on the disk of the data directory. Stackside continues by itself, and the node sends its events again.';
-  return { ...event, remedy };
+/** Failures with a stack that would show nothing more. */
+const explained: ReadonlySet<StoreFailure> = new Set(['full', 'read_only']);
+
+/** The log event of a first failure. */
+function failingEvent({ failure, message: reason, remedy }: StoreUnavailableError, cause: unknown): IngestEvent {
+  const event = { event: 'service_failing', service: 'writes', reason, remedy } as const;
+  return explained.has(failure) ? event : { ...event, cause };
 }
 
 /** @param log called once when writes start to fail, and once when they succeed again */
