@@ -35,7 +35,8 @@ const SERVER = {
   index: { height: 100 },
   node: { height: 100 },
   events: { endpoint: '127.0.0.1:3700', per_second: 1 },
-  archive: { failing: false, behind_entries: 0, behind_seconds: 0, base: { failing: false } },
+  cluster: null,
+  archive: { entry: 7, failing: false, behind_entries: 0, behind_seconds: 0, base: { failing: false } },
   disk: { growth: null },
 } as unknown as ServerStatus;
 
@@ -330,6 +331,20 @@ test('the check of a sound archive does not promise that the next write succeeds
     state: 'ok',
     message: 'The archive lacks 0 entries. Only the next upload shows whether it still accepts writes.',
   });
+});
+
+test('the check of an archive reports no problem before the first upload, nor if another host writes the archive', () => {
+  const begun = { ...SERVER.archive!, entry: 0, behind_entries: 7 };
+  expect(checkFacts(server({ archive: begun })).archive).toEqual({
+    state: 'ok',
+    message: 'The server has not written to the archive since its start.',
+  });
+  const cluster = { name: 'a' } as ServerStatus['cluster'];
+  expect(checkFacts(server({ archive: null, cluster })).archive).toEqual({
+    state: 'ok',
+    message: 'Another host of the cluster writes the archive.',
+  });
+  expect(checkFacts(server({ archive: null })).archive).toMatchObject({ state: 'problem' });
 });
 
 test('a devnet needs no node', () => {

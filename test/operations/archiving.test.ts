@@ -87,8 +87,9 @@ function startArchiver(options: { lease?: ArchiveLease; chainId?: number | null 
 const refused = new OperatorError('The bucket is full: place (QuotaExceeded).', 'Make room.');
 
 test('archives every few seconds, and metrics show the state of the archive', async () => {
-  const { world, pass, metric, rounds, stop, isStopped } = startArchiver();
+  const { world, pass, metric, rounds, status, stop, isStopped } = startArchiver();
   expect(await metric('entry')).toBe(0);
+  expect(status()).toMatchObject({ entry: 0, failing: false });
   world.last = 7;
   world.base = 5;
   await pass();

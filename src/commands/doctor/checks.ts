@@ -198,9 +198,10 @@ const checks: Readonly<Record<string, (facts: Facts) => Finding>> = {
     }
     if (archive === null && server.archive == null) return skipped('No archive is written.');
     if (server.archive === null) {
+      if (server.cluster !== null) return ok('Another host of the cluster writes the archive.');
       return problem(`The server doesn't write the archive at ${archive}.`, 'Restart the server with --archive.');
     }
-    const { failing, behind_entries: entries, behind_seconds: seconds, base } = server.archive;
+    const { entry, failing, behind_entries: entries, behind_seconds: seconds, base } = server.archive;
     const remedy = "Read the server's log: the event service_failing has the reason.";
     if (failing) {
       return problem(
@@ -208,6 +209,7 @@ const checks: Readonly<Record<string, (facts: Facts) => Finding>> = {
         remedy,
       );
     }
+    if (entry === 0) return ok('The server has not written to the archive since its start.');
     if (base.failing) return problem('The last attempt to write a base to the archive failed.', remedy);
     return ok(
       `The archive lacks ${plural(entries, 'entry')}. Only the next upload shows whether it still accepts writes.`,

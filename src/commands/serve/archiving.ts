@@ -55,7 +55,7 @@ export function startArchiving(options: ArchivingOptions): Archiving {
     options;
   /** Aborted when the last round has had its time. */
   const ended = new AbortController();
-  let isHeld = false;
+  let isHeld = lease() !== null;
   /** The last entry in the archive, if known. */
   let entry = 0;
   /** Monotonic time, in milliseconds, when the archive last had every entry, or this host started to write it. */
