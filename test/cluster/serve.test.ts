@@ -197,10 +197,16 @@ test('a host is not ready before it reaches the log, or while it lags by more th
     await (reads.length === 1 ? reached : goOn).promise;
     return client.read(after, 1);
   };
-  await using joining = await serving({ cluster: CLUSTER }, undefined, {}, { openLog: opening(log, { read }) });
+  let passed = 0;
+  const clock = { ...systemClock, monotonic: () => systemClock.monotonic() + passed };
+  const environment = { openLog: opening(log, { read }), clock };
+  await using joining = await serving({ cluster: CLUSTER }, undefined, {}, environment);
   await until(() => reads.length === 1);
   const readiness = () => json(joining, '/ready');
-  expect(await readiness()).toMatchObject({ ready: false, reason: "This host has not reached the cluster's log yet." });
+  const reason = "This host has not reached the cluster's log yet.";
+  expect(await readiness()).toMatchObject({ state: 'catching_up', ready: false, reason });
+  passed = 11_000;
+  expect(await readiness()).toMatchObject({ state: 'cannot_write', ready: false, reason });
   reached.resolve();
   await until(() => reads.length === 2);
   const { id } = log.head;

@@ -79,9 +79,15 @@ const CLAIM_SECONDS = 30;
 /** Entries that a host may lag behind the log and still be ready. */
 const MAX_LAG_ENTRIES = 100;
 
+/** Seconds after the start in which a host may not have reached the log. */
+const STARTING_SECONDS = 10;
+
 /** Explains why a host is too far behind the log; null if it isn't. */
 function explainLag({ position, head, silentSeconds }: ClusterState): StateReadings['log'] {
-  if (head === null) return { reason: "This host has not reached the cluster's log yet.", isReachable: false };
+  if (head === null) {
+    const reason = "This host has not reached the cluster's log yet.";
+    return { reason, isReachable: silentSeconds <= STARTING_SECONDS };
+  }
   if (silentSeconds > MAX_SILENT_SECONDS) {
     const reason = `The cluster's log has not answered for ${durationInWords(silentSeconds)}.`;
     return { reason, isReachable: false };
