@@ -59,6 +59,8 @@ export interface StateReadings {
   refusal: Obstacle | null;
   /** The service that fills missing or first blocks from the node or an archive; null if there is none. `failure`: why it fails. */
   filling: { failure: string | null } | null;
+  /** Whether this process is a host of a cluster, whose blocks also come from the shared log. */
+  isHost: boolean;
   /** How far a host of a cluster is behind the shared log, and whether the log answers; null if it isn't behind. */
   log: { reason: string; isReachable: boolean } | null;
   /** The work of a devnet before its chain can be used, or the problem that prevents it; null for other servers. */
@@ -128,7 +130,12 @@ const STARTING_BLOCKS = 100;
 
 const WAIT = 'Wait.';
 const START_NODE = 'Start the node, or name the address of its RPC interface with --node-rpc.';
-const CHECK_WRITER = 'Check the state of the server that writes to this directory.';
+
+/** The step for a process that accepts no events: its blocks come from other hosts, or from another process. */
+const checkWriter = ({ isHost }: StateReadings): string =>
+  isHost
+    ? 'Check that another host of the cluster gets events: stackside cluster status, and the state of each host.'
+    : 'Check the state of the server that writes to this directory.';
 
 /** A text that may end with the message of an error, as a sentence. */
 export const sentence = (text: string): string => {
@@ -190,12 +197,17 @@ const isEmpty = ({ height, secondsSinceEvent, log }: StateReadings): boolean =>
   height === null && secondsSinceEvent === null && log === null;
 
 /** Describes a server that has all blocks of its node, but no new ones. It is ready: the node would give the same answers. */
-function oldTip({ tipAge, source, nodeHeight }: StateReadings): StatusText | null {
+function oldTip(readings: StateReadings): StatusText | null {
+  const { tipAge, source, nodeHeight } = readings;
   if (tipAge === null || tipAge <= MAX_TIP_AGE_SECONDS) return null;
   const nodeStep = nodeHeight === null ? START_NODE : 'Check that the node is synced and has peers.';
-  return describe(`The newest block is ${durationInWords(tipAge)} old`, source === null ? CHECK_WRITER : nodeStep, {
-    ready: true,
-  });
+  return describe(
+    `The newest block is ${durationInWords(tipAge)} old`,
+    source === null ? checkWriter(readings) : nodeStep,
+    {
+      ready: true,
+    },
+  );
 }
 
 /** Describes a server without a block whose first blocks can't be filled; null if they can. */
@@ -248,7 +260,7 @@ const rules: Readonly<Record<Exclude<ServerState, 'live'>, Rule>> = {
     const failed = failedStart(filling);
     if (failed !== null) return failed;
     if (source === null) {
-      return describe('No block is indexed yet', CHECK_WRITER);
+      return describe('No block is indexed yet', checkWriter(readings));
     }
     if (source.kind === 'stream') {
       return source.failure === null
@@ -333,7 +345,7 @@ const rules: Readonly<Record<Exclude<ServerState, 'live'>, Rule>> = {
     return describe(
       `${positions(readings)}. No block has arrived for ${durationInWords(since)}`,
       source === null
-        ? CHECK_WRITER
+        ? checkWriter(readings)
         : 'Check that the node still has the observer section in its configuration, and that it was restarted since.',
     );
   },

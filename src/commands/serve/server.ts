@@ -106,6 +106,7 @@ async function startServices(
       isSimulated,
       chainId: settings.network,
       health: ingest?.health ?? null,
+      isHost: cluster !== null,
       lag: () => cluster?.behind() ?? null,
       source: () => receiving?.source() ?? null,
       refusal: () => receiving?.refusal() ?? null,

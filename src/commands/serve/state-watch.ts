@@ -30,6 +30,8 @@ export interface StateWatchOptions {
   chainId: number | null;
   /** The writer's health; null if this process only reads. */
   health: Pick<WriterHealth, 'failing'> | null;
+  /** Whether this process is a host of a cluster. */
+  isHost: boolean;
   /** How far a host of a cluster is behind its log; null if it isn't. */
   lag: () => StateReadings['log'];
   /** The source of events; null in a process that accepts none, or before it is open. */
@@ -209,6 +211,7 @@ export function watchState(
       nodeFailure,
       height,
       historyStart: index?.historyStart ?? null,
+      isHost: options.isHost,
       log: options.lag(),
       preparation: options.preparation(),
       tipAge: options.isSimulated ? null : tipAge,

@@ -42,6 +42,7 @@ export function watching(replaced: Partial<StateWatchOptions> = {}) {
     node,
     chainId: null,
     health: null,
+    isHost: false,
     lag: () => null,
     source: () => ({ kind: 'port', endpoint: '127.0.0.1:3700', config: 'unknown' }),
     refusal: () => null,
