@@ -226,7 +226,8 @@ type Rule = (readings: StateReadings) => StatusText | null;
 const rules: Readonly<Record<Exclude<ServerState, 'live'>, Rule>> = {
   cannot_write({ writeFailure, log }) {
     if (log?.isReachable === false) {
-      const next = "Check that the cluster's PostgreSQL runs and can be reached. Stackside continues by itself.";
+      const next =
+        "Check that the cluster's PostgreSQL runs, can be reached and accepts the login. Stackside continues by itself.";
       return describe(log.reason, next);
     }
     if (writeFailure === null) return null;

@@ -245,7 +245,13 @@ export class PostgresEngine {
         ? readError(result.server.name, result.failure).message
         : `${result.server.name} is read-only`,
     );
-    throw new LogUnavailableError(`No server of the shared log accepts writes: ${reasons.join('; ')}`);
+    // If a server only can't be reached, it may be the one that takes writes, and its login may be right.
+    const refusals = probeResults.flatMap((result) => ('failure' in result ? [result.failure] : []));
+    const isRefused = refusals.length === probeResults.length && refusals.every(isLoginRefusal);
+    throw new LogUnavailableError(
+      `No server of the shared log accepts writes: ${reasons.join('; ')}`,
+      isRefused ? { cause: refusals[0] } : {},
+    );
   }
 
   async #probe(server: EngineServer): Promise<ProbeResult> {
@@ -309,6 +315,26 @@ const readError = (server: string, cause: unknown): LogUnavailableError =>
 function writeError(server: string, cause: unknown): LogUnavailableError | LogUnknownOutcomeError {
   if (cause instanceof Bun.SQL.PostgresError && provesNothingWritten(cause)) return readError(server, cause);
   return new LogUnknownOutcomeError(`PostgreSQL at ${server}: ${messageOf(cause)}`, { cause });
+}
+
+/** The SQLSTATE of a database that doesn't exist, and the class of states of a refused login. */
+const NO_DATABASE = '3D000';
+const REFUSED_LOGINS = '28';
+
+const stateOf = (error: unknown): string => (error instanceof Bun.SQL.PostgresError && error.errno) || '';
+
+/** Whether a server refused the login or its database, which only the operator can resolve. */
+const isLoginRefusal = (error: unknown): boolean =>
+  stateOf(error) === NO_DATABASE || stateOf(error).startsWith(REFUSED_LOGINS);
+
+/** Returns the error for the operator if all servers refused the login or its database; null for other failures. */
+export function loginRefusal(error: LogUnavailableError | LogUnknownOutcomeError): OperatorError | null {
+  if (!isLoginRefusal(error.cause)) return null;
+  const remedy =
+    stateOf(error.cause) === NO_DATABASE
+      ? 'Create the database, or correct its name in --cluster.'
+      : 'Check the user and password of --cluster (or PGPASSWORD), and that pg_hba.conf of the server accepts this machine.';
+  return new OperatorError(`${error.message}.`, remedy, { cause: error });
 }
 
 /** Reports whether PostgreSQL refused a statement with this SQLSTATE. @param error the engine's error */

@@ -3,7 +3,7 @@ import type { SQL } from 'bun';
 import { type Clock, pause, systemClock } from '../base/clock.ts';
 import { compressed, decompressed, type Entry, HASH_BYTES, type Head, LOG_START } from '../store/log/entry.ts';
 import { type EngineAccess, engineAccess, requireRights, requireTables } from './engine-tables.ts';
-import { type EngineOptions, hasState, type Session } from './postgres-engine.ts';
+import { type EngineOptions, hasState, loginRefusal, type Session } from './postgres-engine.ts';
 import {
   type AppendResult,
   DamagedLogError,
@@ -43,8 +43,8 @@ export interface PostgresLogOptions extends EngineOptions {
  * Opens the shared log that `stackside cluster init` made. An unreachable engine isn't an error here: calls of the log throw
  * LogUnavailableError until it is reachable.
  * @param url of one or several servers, among which the primary is found
- * @throws OperatorError if the URL or prefix is invalid, the tables are missing or have another version, or the role lacks
- *   rights
+ * @throws OperatorError if the URL or prefix is invalid, the login is refused, the database or the tables are missing, the
+ *   tables have another version, or the role lacks rights
  */
 export async function openPostgresLog(
   url: string,
@@ -54,9 +54,10 @@ export async function openPostgresLog(
   try {
     await log.requireTables();
   } catch (error) {
-    if (!(error instanceof LogUnavailableError)) {
+    const failure = error instanceof LogUnavailableError ? loginRefusal(error) : error;
+    if (failure !== null) {
       await log.close();
-      throw error;
+      throw failure;
     }
   }
   return log;

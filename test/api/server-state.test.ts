@@ -72,7 +72,7 @@ const texts: readonly [
     { log: { reason: "The cluster's log has not answered for 2 minutes.", isReachable: false } },
     'cannot_write',
     "The cluster's log has not answered for 2 minutes.",
-    "Check that the cluster's PostgreSQL runs and can be reached. Stackside continues by itself.",
+    "Check that the cluster's PostgreSQL runs, can be reached and accepts the login. Stackside continues by itself.",
   ],
   [
     { readFailure: 'No index found at /srv/index.db.' },

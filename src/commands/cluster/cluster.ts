@@ -9,7 +9,7 @@ import { type EngineAccess, engineAccess, grantStatements, makeTables } from '..
 import { otherChainError } from '../../cluster/host.ts';
 import { hostOf } from '../../cluster/lease-keeper.ts';
 import type { LeaseState } from '../../cluster/leases.ts';
-import { hasState } from '../../cluster/postgres-engine.ts';
+import { hasState, loginRefusal } from '../../cluster/postgres-engine.ts';
 import { PostgresLog } from '../../cluster/postgres-log.ts';
 import {
   CORRUPT_LOG_REMEDY,
@@ -57,6 +57,8 @@ async function onEngine<T>(settings: ClusterSettings, work: (access: EngineAcces
     if (!(error instanceof LogUnavailableError || error instanceof LogUnknownOutcomeError)) throw error;
     const lacksRight = hasState(error, INSUFFICIENT_PRIVILEGE);
     if (lacksRight) throw new OperatorError(error.message, RIGHTS_REMEDY, { cause: error });
+    const refusal = loginRefusal(error);
+    if (refusal !== null) throw refusal;
     const remedy = 'Check --cluster and the server; then repeat the command.';
     throw new TemporaryError(error.message, remedy, { cause: error });
   } finally {

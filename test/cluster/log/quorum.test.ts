@@ -164,6 +164,35 @@ describeWith('PostgreSQL', hasPostgres, () => {
     );
   });
 
+  test.each([
+    [
+      'a database that does not exist',
+      (url: string) => url.replaceAll(/\/[a-z]+(?=$|\?)/g, '/nowhere'),
+      '3D000',
+      'Create the database',
+    ],
+    ['a role that does not exist', (url: string) => url.replace(/\/\/[^@]*@/, '//nobody@'), '28000', 'Check the user'],
+  ])('%s ends a host and cluster status with code 1', async (_, change, state, remedy) => {
+    const cluster = change(quorum.url);
+    expect(cluster).not.toBe(quorum.url);
+    const refusal = {
+      exitCode: 1,
+      message: expect.stringContaining(`(${state})`),
+      remedy: expect.stringContaining(remedy),
+    };
+    await expect(openPostgresLog(cluster)).rejects.toMatchObject(refusal);
+    const settings = { cluster, clusterPrefix: '', clusterKey: null, data: '/nowhere' };
+    await expect(reportCluster(settings, { format: 'json', verify: false })).rejects.toMatchObject(refusal);
+    // The server that can't be reached may be the one that takes writes.
+    const [first = ''] = cluster.split(',');
+    const others = `${first.replace(/\/[a-z]*$/, '')},127.0.0.1:1/${cluster.slice(cluster.lastIndexOf('/') + 1)}`;
+    await expect(
+      reportCluster({ ...settings, cluster: others }, { format: 'json', verify: false }),
+    ).rejects.toMatchObject({
+      exitCode: 75,
+    });
+  });
+
   test('cluster init copies chainhooks with their sealed secrets, and names the key file', async () => {
     using directory = ingestOf(simulatedEvents({ seed: 5, blocks: 2 }));
     const data = directory.path;
