@@ -8,6 +8,7 @@ import { attack, type Target } from '../faults/hostile/attack.ts';
 import { routesOf, Subjects } from '../support/api/random-urls.ts';
 import { casesOf, firstSeed } from '../support/property.ts';
 import { cutProxy } from '../support/servers/cut-proxy.ts';
+import { rawExchange } from '../support/servers/raw-http.ts';
 import { serving } from '../support/servers/serving.ts';
 import {
   describeWith,
@@ -110,6 +111,22 @@ async function unreachable(api: string): Promise<void> {
   }
 }
 
+/** Returns the status of /metrics in several spellings. */
+async function metricsStatuses(api: string): Promise<number[]> {
+  const spellings = [
+    '/metrics',
+    '/metrics?a=b',
+    '/%6detrics',
+    '//metrics',
+    '/./metrics',
+    '/a/../metrics',
+    `${api}/metrics`,
+  ];
+  const request = (path: string) => `GET ${path} HTTP/1.1\r\nhost: ${new URL(api).host}\r\nconnection: close\r\n\r\n`;
+  const answers = await Promise.all(spellings.map((path) => rawExchange(api, request(path))));
+  return answers.map(({ status }) => status);
+}
+
 async function requireUnharmed(api: string): Promise<void> {
   expect([...(await answersBeside(api, () => unreachable(api)))]).toEqual([200]);
   const hostile = () => attack('HTTP', { ...target, api }, casesOf(200), String(firstSeed));
@@ -133,6 +150,7 @@ describeWith('nginx', nginx !== null, () => {
     const port = freePort();
     const configuration = around(withHosts(block).replace('listen 80;', `listen 127.0.0.1:${port};`));
     await using balancer = await start(configuration, command, port);
+    expect(await metricsStatuses(balancer.api)).not.toContain(200);
     await requireUnharmed(balancer.api);
     const [first] = hosts;
     first!.api[Symbol.dispose]();
@@ -145,6 +163,7 @@ describeWith('nginx', nginx !== null, () => {
     const port = freePort();
     const snippet = location!.replace('127.0.0.1:3999', new URL(server.api).host);
     await using balancer = await start(around(`server { listen 127.0.0.1:${port};\n${snippet}}`), command, port);
+    expect(await metricsStatuses(balancer.api)).not.toContain(200);
     await requireUnharmed(balancer.api);
   });
 });
@@ -159,6 +178,7 @@ describeWith('HAProxy', haproxy !== null, () => {
       .replace('bind :3999', `bind 127.0.0.1:${readers}`)
       .replace('bind 10.0.0.9:3700', `bind 127.0.0.1:${nodes}`);
     await using balancer = await start(configuration, (file) => [haproxy!, '-db', '-f', file], readers);
+    expect(await metricsStatuses(balancer.api)).not.toContain(200);
     await requireUnharmed(balancer.api);
     const { path, body } = stream.at(-1)!;
     const headers = { 'content-type': 'application/json' };
