@@ -48,7 +48,9 @@ test.each([
   ['POST', '/stackside/v1/inspections'],
   ['DELETE', '/stackside/v1/inspections'],
 ])('%s %s is for the operator only', async (method, path) => {
-  expect((await server.get(path, { method })).status).toBe(401);
+  const response = await server.get(path, { method });
+  expect(response.status).toBe(401);
+  expect(await response.text()).toContain('send the admin key as X-API-Key; admin.key in the data directory');
 });
 
 test('settings are shown with their sources, but without secrets', async () => {

@@ -56,6 +56,20 @@ export const readOnlyProcessError = (): HookProblem =>
   );
 
 const ONLY_THE_OPERATOR = 'This request needs the admin key';
+const SEND_ADMIN_KEY =
+  'Missing or invalid API key: send the admin key as X-API-Key; admin.key in the data directory, or the file of --admin-key, has it';
+
+const UNAUTHORIZED = 401;
+
+/** Names the admin key in a refusal of a request without a valid key. @throws HookProblem */
+function namingAdminKey<T>(admit: () => T): T {
+  try {
+    return admit();
+  } catch (error) {
+    const isKeyless = error instanceof HookProblem && error.status === UNAUTHORIZED;
+    throw isKeyless ? new HookProblem(UNAUTHORIZED, SEND_ADMIN_KEY) : error;
+  }
+}
 
 /** The consumer of a request, and the API that answers it. */
 interface HookCaller<Api> {
@@ -82,7 +96,7 @@ export const operatorAccess =
   (api: HookCallers | null): RouteAccess<object, undefined> =>
   (request, clientAddress) => {
     if (api === null) throw readOnlyProcessError();
-    const admit = accessTo(api, true)(request, clientAddress);
+    const admit = namingAdminKey(() => accessTo(api, true)(request, clientAddress));
     return (params) => void admit(params);
   };
 
