@@ -224,7 +224,9 @@ export function comparison(snapshots: Snapshots, rpc: NodeRpc, options: RequestO
 
 /** Describes a difference in a sentence. */
 export function differenceText({ subject, values, first }: Difference): string {
-  const parts = values.map(({ name, index, node }) => `${name} is ${index ?? 'not'} here and ${node ?? 'not'} there`);
+  const parts = values.map(
+    ({ name, index, node }) => `${name} is ${index ?? 'not'} in the index and ${node ?? 'not'} at the node`,
+  );
   const suffix = first === null ? '' : `, from block ${first.height} on (${toHex(first.hash)})`;
   return `${subject}: ${parts.join('; ')}${suffix}`;
 }

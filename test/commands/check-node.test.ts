@@ -45,7 +45,7 @@ test('a difference shows both values and the first block that differs', async ()
   const since = [...chain.ancestors(chain.tip)].find(({ height }) => height === 7)!.indexBlockHash;
   expect(problems).toHaveLength(1);
   expect(problems[0]).toMatch(
-    new RegExp(`^${account}: nonce is \\d+ here and 99 there, from block 7 on \\(${since}\\)$`),
+    new RegExp(`^${account}: nonce is \\d+ in the index and 99 at the node, from block 7 on \\(${since}\\)$`),
   );
 });
 

@@ -347,6 +347,15 @@ test('the check of an archive reports no problem before the first upload, nor if
   expect(checkFacts(server({ archive: null })).archive).toMatchObject({ state: 'problem' });
 });
 
+test('the check of the server names its state only if the server is live', () => {
+  expect(checkFacts({}).server?.message).toBe('The server at http://127.0.0.1:3999 is live.');
+  const stale = checkFacts(server({ state: 'stale', reason: 'No block has arrived.' }));
+  expect([stale.server?.message, stale.events?.state]).toEqual([
+    'The server at http://127.0.0.1:3999 answers.',
+    'problem',
+  ]);
+});
+
 test('a devnet needs no node', () => {
   const server = { ...SERVER, simulated_node: true };
   expect(checkFacts({ server, node: null }).node?.state).toBe('skipped');

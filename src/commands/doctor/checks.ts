@@ -135,7 +135,8 @@ const checks: Readonly<Record<string, (facts: Facts) => Finding>> = {
       return problem(server.reason ?? '', server.next);
     }
     const others = alerts.filter(({ name }) => !COVERED.has(name));
-    if (others.length === 0) return ok(`The server at ${url} is ${server.state.replaceAll('_', ' ')}.`);
+    // Other checks report the problem of another state.
+    if (others.length === 0) return ok(`The server at ${url} ${server.state === 'live' ? 'is live' : 'answers'}.`);
     return problem(
       others.flatMap(({ summaries }) => summaries).join(' '),
       others.map(({ description }) => description).join(' '),

@@ -169,10 +169,12 @@ export function archiveFollowing(options: FollowingOptions) {
       const startHeight = history.tip().height;
       await readAll(signal);
       const { height } = history.tip();
-      if (!isFollowing || loop.failure() !== null) {
-        log({ event: 'archive_followed', place, blocks: height - startHeight, height });
+      const blocks = height - startHeight;
+      // After a failure, also if the archive has no block more.
+      if ((blocks > 0 && !isFollowing) || loop.failure() !== null) {
+        log({ event: 'archive_followed', place, blocks, height });
       }
-      isFollowing = true;
+      isFollowing ||= blocks > 0;
     } finally {
       await lease.release();
     }
