@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { type Static, Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import { type Clock, systemRandom } from '../base/clock.ts';
+import { withoutCredentials } from '../base/credentials.ts';
 import { OperatorError, TemporaryError } from '../base/errors.ts';
 import { writeWhole } from '../base/files.ts';
 import { parsedJson } from '../base/json.ts';
@@ -185,13 +186,13 @@ export const isWeb = (location: string): boolean => ['http', 'https'].includes(s
 /** @throws OperatorError if the location is not a URL, or is a URL of another machine without TLS */
 function webFiles(location: string, clock: Clock, retrying: OpenArchiveOptions['retrying']): BackupSource {
   const url = URL.parse(location);
-  if (url === null) throw new OperatorError(`${location} isn't a URL.`, 'Correct the URL.');
+  if (url === null) throw new OperatorError(`${withoutCredentials(location)} isn't a URL.`, 'Correct the URL.');
   const host = url.hostname.replace(/^\[|\]$/g, '');
   const address = parseAddress(host);
   const isOwn = host === 'localhost' || (address !== null && isLoopback(address));
   if (url.protocol === 'https:' || isOwn) return webSource(url, clock, systemRandom.number, retrying);
   throw new OperatorError(
-    `${location} doesn't use TLS, so anyone on the network path can withhold or delay data.`,
+    `${withoutCredentials(location)} doesn't use TLS, so anyone on the network path can withhold or delay data.`,
     'Use a URL that begins with https://. http:// works only for servers on this machine.',
   );
 }

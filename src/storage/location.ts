@@ -13,6 +13,7 @@ import {
 import { open, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { systemClock } from '../base/clock.ts';
+import { withoutCredentials } from '../base/credentials.ts';
 import { hasCode, OperatorError } from '../base/errors.ts';
 import { isInside, type WholeFile, wholeFile } from '../base/files.ts';
 import { operatorErrorOf } from '../base/system-errors.ts';
@@ -63,7 +64,7 @@ export function objectStoreAt(
       return s3Objects({ url: location, variables: process.env, clock: systemClock, retrying });
     default:
       throw new OperatorError(
-        `${location} is not a location for an archive.`,
+        `${withoutCredentials(location)} is not a location for an archive.`,
         'Give a path, or a bucket and prefix of S3: s3://bucket/prefix',
       );
   }

@@ -140,6 +140,25 @@ test('a server whose node sends nothing catches up with the archive, and ignores
   expect(chainTables(directories.at(-1)!.path)).toEqual(expected);
 });
 
+test("the log of a failure shows no secrets of the archive's URL", async () => {
+  await using web = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: () => new Response('no', { status: 403 }) });
+  const from = `http://user:s3cretpw@127.0.0.1:${web.port}/archive?token=s3cret`;
+  using directory = dataDirectory();
+  using open = openAt(directory.path);
+  const clock = heldClock([LOOK_MS, SILENT_MS]);
+  const logged: LogEvent[] = [];
+  const settings = { ...readSettings({ data: directory.path }, {}), from, archiveUnsigned: true };
+  const base = { settings, environment: { clock }, log: (event: LogEvent) => void logged.push(event) };
+  const following = serverFollowing(base, open.ingest, null, async (event) => open.ingest.receive(event));
+  await until(() => clock.waiting(LOOK_MS) === 1);
+  clock.pass(SILENT_MS);
+  clock.pass(LOOK_MS);
+  await until(() => logged.length === 1);
+  await following?.stop();
+  expect(logged[0]).toMatchObject({ event: 'service_failing', place: `http://127.0.0.1:${web.port}/archive` });
+  expect(JSON.stringify(logged)).not.toContain('s3cret');
+});
+
 test('a server that already has all blocks of the archive logs nothing', async () => {
   await using server = follower(events);
   await server.look(SILENT_MS);

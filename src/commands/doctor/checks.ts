@@ -1,6 +1,7 @@
 /** `stackside doctor`: each check is a function of the facts, with a problem and its remedy. */
 import { sentence } from '../../api/server-state.ts';
 import { systemClock } from '../../base/clock.ts';
+import { withoutCredentials } from '../../base/credentials.ts';
 import { bytes, count, durationInWords, plural } from '../../base/format.ts';
 import { chainIdText } from '../../chain/network.ts';
 import { observerFor, observerProblem } from '../../node/node-config.ts';
@@ -200,7 +201,10 @@ const checks: Readonly<Record<string, (facts: Facts) => Finding>> = {
     if (archive === null && server.archive == null) return skipped('No archive is written.');
     if (server.archive === null) {
       if (server.cluster !== null) return ok('Another host of the cluster writes the archive.');
-      return problem(`The server doesn't write the archive at ${archive}.`, 'Restart the server with --archive.');
+      return problem(
+        `The server doesn't write the archive at ${withoutCredentials(archive ?? '')}.`,
+        'Restart the server with --archive.',
+      );
     }
     const { entry, failing, behind_entries: entries, behind_seconds: seconds, base } = server.archive;
     const remedy = "Read the server's log: the event service_failing has the reason.";

@@ -4,6 +4,7 @@
  */
 
 import { entriesAfter } from '../../archive/archive.ts';
+import { filesAt } from '../../archive/open.ts';
 import { type FollowEvent, findEntryBefore, findEntryBelow, heightOf } from '../../archive/restore.ts';
 import { type Clock, microseconds } from '../../base/clock.ts';
 import { parsedJson } from '../../base/json.ts';
@@ -207,10 +208,11 @@ export function serverFollowing(
 ) {
   const { from } = settings;
   if (from === null) return null;
+  const { location } = filesAt(from, settings.data, clock);
   if (isOfEarlierPoint(ingest)) {
     log({
       event: 'setup_warning',
-      place: from,
+      place: location,
       problem: `--from is ignored: the data in ${settings.data} was restored to an earlier point, so it doesn't follow the archive.`,
       remedy: 'Omit --from. Set --node-config, so that the server fetches missing blocks from the node.',
     });
@@ -218,7 +220,7 @@ export function serverFollowing(
   }
   const node = nodeActivity(clock, () => ingest.history.tip().height);
   const following = archiveFollowing({
-    location: from,
+    location,
     ingest,
     receive,
     node,
