@@ -53,11 +53,7 @@ const yielding = Bun.which('chrt') === null ? ['nice', '-n', '19'] : ['chrt', '-
 function attackers(server: Server, directory: string) {
   const chain = [SEED, BLOCKS, TRANSACTIONS_PER_BLOCK].map(String);
   const attacker = script(join(ROOT, 'bench/parts/attacker.ts'), server.url, server.events, directory, ...chain);
-  const child = Bun.spawn([...yielding, ...onCore(1, attacker)], {
-    stdin: 'pipe',
-    stdout: 'pipe',
-    stderr: 'inherit',
-  });
+  const child = Bun.spawn([...yielding, ...onCore(1, attacker)], { stdin: 'pipe', stdout: 'pipe', stderr: 'inherit' });
   const output = child.stdout.getReader();
   const line = async (): Promise<string> => new TextDecoder().decode((await output.read()).value).trim();
   return {

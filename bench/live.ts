@@ -11,11 +11,7 @@ import type { Reads } from './parts/reads.ts';
 import { type Cell, figure, publish, reportOptions, type Section } from './results.ts';
 
 /** Loads by name: connections, and milliseconds between two requests of a connection. */
-const LOADS = {
-  'nobody reads': null,
-  'a client polls': [1, 50],
-  'full reads': [4, 0],
-} as const;
+const LOADS = { 'nobody reads': null, 'a client polls': [1, 50], 'full reads': [4, 0] } as const;
 type Load = keyof typeof LOADS;
 
 const { values } = parseArgs({

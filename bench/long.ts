@@ -91,7 +91,5 @@ const start = await reportOf(ROOT, 'start', ['--data', index]);
 const requests = await reportOf(ROOT, 'http', ['--data', index, '--distinct']);
 publish(
   [growthSection(samples, Number(values.every)), await indexSection(index), ...start.sections, ...requests.sections],
-  {
-    pinned: false,
-  },
+  { pinned: false },
 );

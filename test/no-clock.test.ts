@@ -40,10 +40,7 @@ const allowed: Readonly<Record<string, { use: readonly string[]; because: string
     use: ['systemClock.after(', 'systemClock.every('],
     because: "a timer that the clock doesn't hold is passed on",
   },
-  'base/clock.test.ts': {
-    use: ['systemClock.every('],
-    because: 'the test is about this clock',
-  },
+  'base/clock.test.ts': { use: ['systemClock.every('], because: 'the test is about this clock' },
   'hooks/delivery-rules.test.ts': {
     use: ['systemClock.after('],
     because: "a timer that the clock doesn't hold is passed on",

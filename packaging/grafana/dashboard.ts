@@ -342,12 +342,7 @@ const rows: readonly (readonly [title: string, panels: readonly Panel[]])[] = [
   [
     'Process',
     [
-      {
-        title: 'Processor',
-        about: 'Cores in use.',
-        unit: 'none',
-        queries: [each(rate('process_cpu_seconds_total'))],
-      },
+      { title: 'Processor', about: 'Cores in use.', unit: 'none', queries: [each(rate('process_cpu_seconds_total'))] },
       {
         title: 'Memory',
         about: 'Resident memory.',

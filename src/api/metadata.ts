@@ -176,13 +176,7 @@ const counts = <K extends string>(list: readonly (readonly [K, number])[]): { [N
  */
 export function metadataRoutes(version: string, fetches: boolean): Route[] {
   const ft = ({ name, symbol, decimals, supply, uri }: TokenFacts) =>
-    withoutNulls({
-      name,
-      symbol,
-      decimals: exactDecimals(decimals),
-      total_supply: supply,
-      token_uri: uri,
-    });
+    withoutNulls({ name, symbol, decimals: exactDecimals(decimals), total_supply: supply, token_uri: uri });
 
   const contractFields = (contractId: string, txId: Uint8Array, asset: string) => ({
     tx_id: toHex(txId),
@@ -247,11 +241,7 @@ export function metadataRoutes(version: string, fetches: boolean): Route[] {
       handle: ({ query, read }) => {
         const { name, symbol, address = '', order_by: by, order: direction } = query;
         if (query.valid_metadata_only) return offsetPage(query, { items: [], total: 0 }, listedFt);
-        const filter = {
-          name: emptyAsNull(name),
-          symbol: emptyAsNull(symbol),
-          address: emptyAsNull(address),
-        };
+        const filter = { name: emptyAsNull(name), symbol: emptyAsNull(symbol), address: emptyAsNull(address) };
         const page = read.tokenMetadata.fts(filter, { by, direction }, query.limit, query.offset);
         return offsetPage(query, page, listedFt);
       },
@@ -274,10 +264,7 @@ export function metadataRoutes(version: string, fetches: boolean): Route[] {
           { family: 'ft', contractId: principal, number: FT_TOKEN, locale },
           fetches,
         );
-        return {
-          ...ft(token),
-          ...contractFields(principal, contract.txId, contract.asset ?? ''),
-        };
+        return { ...ft(token), ...contractFields(principal, contract.txId, contract.asset ?? '') };
       },
     }),
     route({

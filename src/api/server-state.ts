@@ -204,9 +204,7 @@ function oldTip(readings: StateReadings): StatusText | null {
   return describe(
     `The newest block is ${durationInWords(tipAge)} old`,
     source === null ? checkWriter(readings) : nodeStep,
-    {
-      ready: true,
-    },
+    { ready: true },
   );
 }
 

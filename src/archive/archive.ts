@@ -145,10 +145,7 @@ async function listEntryObjects(store: ObjectStoreReads): Promise<string[]> {
 export async function listContents(store: ObjectStoreReads): Promise<Contents> {
   const names = await listEntryObjects(store);
   const segments = names.map(parseSegmentName).filter((range) => range !== null);
-  return {
-    segments: segments.sort((a, b) => a.first - b.first || a.last - b.last),
-    open: names.filter(isOpenName),
-  };
+  return { segments: segments.sort((a, b) => a.first - b.first || a.last - b.last), open: names.filter(isOpenName) };
 }
 
 const entriesText = (first: number, last: number): string =>

@@ -90,14 +90,7 @@ export function isComplete(entries: readonly Entry[], limits: BatchLimits): bool
 const Hex = Type.String({ pattern: '^[0-9a-f]{64}$' });
 const Id = Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER });
 
-const Header = Type.Object({
-  format: Type.Literal(FORMAT),
-  first: Id,
-  last: Id,
-  before: Hex,
-  chain: Hex,
-  sha256: Hex,
-});
+const Header = Type.Object({ format: Type.Literal(FORMAT), first: Id, last: Id, before: Hex, chain: Hex, sha256: Hex });
 type Header = Static<typeof Header>;
 
 const EntryLine = Type.Object({

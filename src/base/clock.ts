@@ -102,7 +102,4 @@ export interface RandomSource {
   uuid(): string;
 }
 
-export const systemRandom: RandomSource = {
-  number: Math.random,
-  uuid: () => crypto.randomUUID(),
-};
+export const systemRandom: RandomSource = { number: Math.random, uuid: () => crypto.randomUUID() };

@@ -64,13 +64,7 @@ const contractCall = (
   args: Uint8Array[],
 ): SenderAndPayload => ({
   sender,
-  payload: {
-    type: 'contract_call',
-    typeId: 2,
-    contractId,
-    functionName,
-    functionArgs: encodeArguments(args),
-  },
+  payload: { type: 'contract_call', typeId: 2, contractId, functionName, functionArgs: encodeArguments(args) },
 });
 
 function transfer(events: readonly ChainEvent[]): SenderAndPayload | null {

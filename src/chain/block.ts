@@ -93,14 +93,7 @@ export type ChainEvent =
       amount: string;
       memo: Uint8Array | null;
     }
-  | {
-      kind: 'ft';
-      action: AssetAction;
-      asset: string;
-      sender: string | null;
-      recipient: string | null;
-      amount: string;
-    }
+  | { kind: 'ft'; action: AssetAction; asset: string; sender: string | null; recipient: string | null; amount: string }
   | {
       kind: 'nft';
       action: AssetAction;

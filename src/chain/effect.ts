@@ -43,14 +43,7 @@ export type Effect =
   /** A print of pox-2 to pox-4. */
   | { kind: 'stacking_print'; sign: Sign; position: number; index: number; print: StackingPrint }
   /** A change by a print of pox-5; heights are Bitcoin's. */
-  | {
-      kind: 'staking';
-      sign: Sign;
-      position: number;
-      index: number;
-      burnHeight: number;
-      change: StakingChange;
-    }
+  | { kind: 'staking'; sign: Sign; position: number; index: number; burnHeight: number; change: StakingChange }
   /** A print of a stacking contract that is unknown or unreadable. It changes nothing and is logged. */
   | { kind: 'unread_print'; sign: Sign; contract: string; topic: string | null; reason: string }
   /** A kind that this program doesn't support. It is stored unchanged, has no other effect and is logged. */

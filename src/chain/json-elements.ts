@@ -145,8 +145,5 @@ export function elementsOf(text: string, key: string): CutArray | null {
   const borders = bordersOf(text, key);
   const [start] = borders ?? [];
   if (borders === null || start === undefined) return null;
-  return {
-    elements: new JsonElements(text, borders),
-    rest: text.slice(0, start + 1) + text.slice(borders.at(-1)),
-  };
+  return { elements: new JsonElements(text, borders), rest: text.slice(0, start + 1) + text.slice(borders.at(-1)) };
 }

@@ -118,11 +118,7 @@ export function chainIdOf(payload: Pick<BlockPayload, 'transactions'>): { chainI
 function microblockOf(transaction: TransactionPayload): Microblock | null {
   const { microblock_hash, microblock_parent_hash, microblock_sequence } = transaction;
   if (!microblock_hash || !microblock_parent_hash || typeof microblock_sequence !== 'number') return null;
-  return {
-    hash: fromHex(microblock_hash),
-    parentHash: fromHex(microblock_parent_hash),
-    sequence: microblock_sequence,
-  };
+  return { hash: fromHex(microblock_hash), parentHash: fromHex(microblock_parent_hash), sequence: microblock_sequence };
 }
 
 /** Removes U+0000, which common databases can't store in text columns. The API has therefore never returned it. */

@@ -254,11 +254,7 @@ function* largeNumbers(schema: TSchema, name = ''): Generator<[string, bigint]> 
     anyOf = [],
     properties = {},
     items,
-  } = schema as {
-    anyOf?: TSchema[];
-    properties?: Record<string, TSchema>;
-    items?: TSchema | TSchema[];
-  };
+  } = schema as { anyOf?: TSchema[]; properties?: Record<string, TSchema>; items?: TSchema | TSchema[] };
   if (schema.type === 'bigint') yield [name, BigInt(schema.exclusiveMaximum) - 1n];
   for (const inner of [...anyOf, ...(items === undefined ? [] : [items].flat())]) yield* largeNumbers(inner, name);
   for (const [property, inner] of Object.entries(properties)) yield* largeNumbers(inner, property);

@@ -31,12 +31,7 @@ export function tableNames(prefix: string) {
     );
   }
   const tableName = (name: string): string => `${prefix}stackside_${name}`;
-  return {
-    log: tableName('log'),
-    lease: tableName('lease'),
-    meta: tableName('meta'),
-    hosts: tableName('hosts'),
-  };
+  return { log: tableName('log'), lease: tableName('lease'), meta: tableName('meta'), hosts: tableName('hosts') };
 }
 
 /**

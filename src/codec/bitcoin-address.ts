@@ -142,10 +142,7 @@ export function parseBitcoinAddress(address: string): PoxAddress | null {
   const segwit = parseSegwit(address);
   if (segwit === null || segwit.version > 1) return null;
   if (segwit.version === 1) return { version: POX.p2tr, hashBytes: segwit.program };
-  return {
-    version: segwit.program.length === KEY_HASH_LENGTH ? POX.p2wpkh : POX.p2wsh,
-    hashBytes: segwit.program,
-  };
+  return { version: segwit.program.length === KEY_HASH_LENGTH ? POX.p2wpkh : POX.p2wsh, hashBytes: segwit.program };
 }
 
 /**

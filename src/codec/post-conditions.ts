@@ -31,12 +31,7 @@ interface PostConditionAsset {
 
 /** A post-condition in the form of the API. `amount` is micro-STX or token units, in decimal. */
 export type PostCondition =
-  | {
-      type: 'stx' | 'staking';
-      condition_code: AmountCondition;
-      amount: string;
-      principal: PostConditionPrincipal;
-    }
+  | { type: 'stx' | 'staking'; condition_code: AmountCondition; amount: string; principal: PostConditionPrincipal }
   | {
       type: 'fungible';
       condition_code: AmountCondition;
@@ -70,16 +65,8 @@ const AMOUNT_CONDITIONS: Record<number, AmountCondition> = {
   4: 'sent_less_than',
   5: 'sent_less_than_or_equal_to',
 };
-const NON_FUNGIBLE_CONDITIONS: Record<number, NonFungibleCondition> = {
-  16: 'sent',
-  17: 'not_sent',
-  18: 'maybe_sent',
-};
-const POX_CONDITIONS: Record<number, PoxCondition> = {
-  48: 'not_performed',
-  49: 'maybe_performed',
-  50: 'performed',
-};
+const NON_FUNGIBLE_CONDITIONS: Record<number, NonFungibleCondition> = { 16: 'sent', 17: 'not_sent', 18: 'maybe_sent' };
+const POX_CONDITIONS: Record<number, PoxCondition> = { 48: 'not_performed', 49: 'maybe_performed', 50: 'performed' };
 
 /** Mode byte and u32 count. */
 const MIN_BUFFER = 5;

@@ -237,10 +237,7 @@ const SIMULATED: Eras = {
 };
 
 /** Eras of a chain with an engine: one epoch from the first block on. */
-const REAL: Eras = {
-  epochs: [['Epoch34', 0, 14]],
-  versions: SIMULATED.versions.map(([contract]) => [contract, 0]),
-};
+const REAL: Eras = { epochs: [['Epoch34', 0, 14]], versions: SIMULATED.versions.map(([contract]) => [contract, 0]) };
 
 /** Returns the eras up to a block. */
 function erasOf({ node, block: { world } }: RpcRequest): Eras {
@@ -364,11 +361,7 @@ function transaction({ node, params: [requestedId = ''] }: RpcRequest) {
   for (const { receipts, indexBlockHash } of node.chain.ancestors(node.tip)) {
     const receipt = receipts.find(({ txId }) => txId === id);
     if (receipt === undefined) continue;
-    return {
-      index_block_hash: bare(indexBlockHash),
-      tx: bare(receipt.rawTx),
-      result: clarityRepr(receipt.result),
-    };
+    return { index_block_hash: bare(indexBlockHash), tx: bare(receipt.rawTx), result: clarityRepr(receipt.result) };
   }
   throw new RpcError(404, `The blocks that this node keeps don't contain transaction ${bare(id)}`);
 }
@@ -794,11 +787,7 @@ async function estimate({ request }: RpcRequest) {
 const routes: readonly RpcRoute[] = [
   { method: 'GET', path: '/v2/info', answer: info },
   { method: 'GET', path: '/v2/pox', answer: pox },
-  {
-    method: 'GET',
-    path: '/v2/neighbors',
-    answer: () => ({ bootstrap: [], sample: [], inbound: [], outbound: [] }),
-  },
+  { method: 'GET', path: '/v2/neighbors', answer: () => ({ bootstrap: [], sample: [], inbound: [], outbound: [] }) },
   {
     method: 'GET',
     path: '/v3/health',

@@ -130,9 +130,7 @@ function responsesOf(route: DescribedRoute): Record<string, Body> {
     ...Object.fromEntries(Object.entries(refusals).map(([code, meaning]) => [code, json(meaning, problem)])),
     ...(deprecated === undefined
       ? {}
-      : {
-          410: json('The route is retired: the operator switched it off, or its sunset date has passed', Problem),
-        }),
+      : { 410: json('The route is retired: the operator switched it off, or its sunset date has passed', Problem) }),
   };
   return snapshot ? withHeaders(responses, history) : responses;
 }

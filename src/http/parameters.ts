@@ -141,10 +141,7 @@ export function spellingReader(path: string, params: TProperties, query: TProper
       return text === null ? [] : [text];
     }
 
-    return {
-      sent: (name) => textsOf(name)[0] ?? null,
-      spelled: (name) => spellers.get(name)?.(textsOf(name)) ?? [],
-    };
+    return { sent: (name) => textsOf(name)[0] ?? null, spelled: (name) => spellers.get(name)?.(textsOf(name)) ?? [] };
   }
 
   return { has: (name: string): boolean => spellers.has(name), of: spellingOf };

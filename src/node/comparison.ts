@@ -101,10 +101,7 @@ export function comparison(snapshots: Snapshots, rpc: NodeRpc, options: RequestO
   async function findCommonBlock(): Promise<CommonBlock | null> {
     const info = await rpc.info();
     burnHeight = info.burnBlockHeight;
-    const { tip, chainId } = snapshots.read((reader) => ({
-      tip: reader.chain.tip(),
-      chainId: reader.chain.chainId(),
-    }));
+    const { tip, chainId } = snapshots.read((reader) => ({ tip: reader.chain.tip(), chainId: reader.chain.chainId() }));
     if (tip === null) return null;
     const isOtherChain = chainId !== null && chainId !== info.chainId;
     const block = isOtherChain ? null : await findHighestKnown(tip.height, info.chainId);

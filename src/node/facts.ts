@@ -393,11 +393,7 @@ const sortitionFact = (block: BlockFacts, requestBlock: (node: ThrottledNode) =>
   },
 });
 
-const IndexedTransaction = Type.Object({
-  index_block_hash: Type.String(),
-  tx: Type.String(),
-  result: Type.String(),
-});
+const IndexedTransaction = Type.Object({ index_block_hash: Type.String(), tx: Type.String(), result: Type.String() });
 
 /**
  * Returns a value's text without the parts that node and API write differently: the quote before a principal, the word

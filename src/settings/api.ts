@@ -141,9 +141,7 @@ export const hookSettings = group('Chainhooks', {
     ...file(),
     absent: 'admin.key in the data directory',
     help: 'File with the admin key (64 hex digits), the same on all hosts',
-    except: {
-      hooks: { help: 'File with the admin key' },
-    },
+    except: { hooks: { help: 'File with the admin key' } },
   }),
   hookKey: setting(['hooks'], null, {
     secret: true,

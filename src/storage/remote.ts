@@ -42,10 +42,7 @@ export function webSource(
     file.pathname = `${url.pathname.replace(/\/+$/, '')}/${name}`;
     return file.href;
   };
-  return {
-    location,
-    read: (name, bounds) => getFile(transferOf(`${location}/${name}`), () => fileUrl(name), bounds),
-  };
+  return { location, read: (name, bounds) => getFile(transferOf(`${location}/${name}`), () => fileUrl(name), bounds) };
 }
 
 /** Validity of a signed request, in seconds. */

@@ -239,12 +239,7 @@ describe('signatures of a block', () => {
 });
 
 describe('burn blocks', () => {
-  const newest = {
-    ...bitcoinBlock,
-    stacks_blocks: [hash(0xb3)],
-    avg_block_time: 0,
-    total_tx_count: 2,
-  };
+  const newest = { ...bitcoinBlock, stacks_blocks: [hash(0xb3)], avg_block_time: 0, total_tx_count: 2 };
 
   test.each(['latest', '103', hash(103), hash(103).slice(2)])('are found by %s', async (id) => {
     expect(await ask(`burn-blocks/${id}`)).toEqual({ status: 200, body: newest } as never);

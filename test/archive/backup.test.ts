@@ -170,13 +170,7 @@ test('a public backup is signed and contains no chainhook secrets and no IP addr
   const { base } = await backupOf(copy, store, { signer });
   expect(holds(store)).toEqual([false, false]);
   const trust = { archivePublicKey: signer.publicKey, archiveUnsigned: false };
-  const signed = await openArchive({
-    location: store,
-    directory: null,
-    trust,
-    clock: systemClock,
-    lacks: () => {},
-  });
+  const signed = await openArchive({ location: store, directory: null, trust, clock: systemClock, lacks: () => {} });
   // The head names the snapshot, so a reader starts with it.
   expect(await signed.list('base-')).toEqual([base.name]);
   const directory = fresh();

@@ -224,12 +224,7 @@ describe('a mirror with an older state:', () => {
     const { path, web } = mirror();
     const into = folder();
     const head = await headOf(path);
-    saveSeenArchive(into, {
-      location: 'elsewhere',
-      archive: head.archive,
-      entry: head.entry + 1,
-      chain: head.chain,
-    });
+    saveSeenArchive(into, { location: 'elsewhere', archive: head.archive, entry: head.entry + 1, chain: head.chain });
     const error = await failure(restore(web.url, { into }), TemporaryError);
     expect(error.exitCode).toBe(EXIT.temporary);
     expect(error.message).toBe(
@@ -257,13 +252,7 @@ describe('a mirror with an older state:', () => {
 
   test('rejects a head that becomes older during a restore', async () => {
     const { path } = mirror();
-    const store = signedArchive({
-      source: directoryFiles(path),
-      key: KEY,
-      seen: null,
-      saw: () => {},
-      lacks: () => {},
-    });
+    const store = signedArchive({ source: directoryFiles(path), key: KEY, seen: null, saw: () => {}, lacks: () => {} });
     await store.list('');
     const half = folder();
     await archive(await dataUpTo(0.5), directoryFiles(half), 'one', { signer });

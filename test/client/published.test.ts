@@ -202,9 +202,7 @@ test('the published client reads tokens', async () => {
   }
   await get('/extended/v1/tokens/ft/{token}/holders', { path: { token: 'stx' } });
   const { asset_identifier, value } = asset!;
-  await get('/extended/v1/tokens/nft/history', {
-    query: { asset_identifier, value: value.hex, tx_metadata: true },
-  });
+  await get('/extended/v1/tokens/nft/history', { query: { asset_identifier, value: value.hex, tx_metadata: true } });
   await get('/extended/v1/tokens/nft/mints', { query: { asset_identifier } });
 });
 

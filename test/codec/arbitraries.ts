@@ -51,27 +51,35 @@ const leaf = (): fc.Arbitrary<ValueCase> =>
     fc.nat().map((n) => ({ value: Cl.uint(n), repr: `u${n}`, type: 'uint' })),
     fc.boolean().map((b) => ({ value: Cl.bool(b), repr: `${b}`, type: 'bool' })),
     fc.constant({ value: Cl.none(), repr: 'none', type: '(optional UnknownType)' }),
-    fc.uint8Array({ maxLength: 40 }).map((bytes) => ({
-      value: Cl.buffer(bytes),
-      repr: `0x${Buffer.from(bytes).toString('hex')}`,
-      type: `(buff ${bytes.length})`,
-    })),
+    fc
+      .uint8Array({ maxLength: 40 })
+      .map((bytes) => ({
+        value: Cl.buffer(bytes),
+        repr: `0x${Buffer.from(bytes).toString('hex')}`,
+        type: `(buff ${bytes.length})`,
+      })),
     address().map((text) => ({ value: Cl.principal(text), repr: `'${text}`, type: 'principal' })),
-    fc.tuple(address(), contractName()).map(([text, name]) => ({
-      value: Cl.contractPrincipal(text, name),
-      repr: `'${text}.${name}`,
-      type: 'principal',
-    })),
-    fc.array(fc.nat({ max: 127 }), { maxLength: 30 }).map((codes) => ({
-      value: Cl.stringAscii(String.fromCharCode(...codes)),
-      repr: `"${codes.map(escapeByte).join('')}"`,
-      type: `(string-ascii ${codes.length})`,
-    })),
-    fc.string({ unit: character, maxLength: 20 }).map((text) => ({
-      value: Cl.stringUtf8(text),
-      repr: `u"${[...text].map(escapeCodePoint).join('')}"`,
-      type: `(string-utf8 ${4 * [...text].length})`,
-    })),
+    fc
+      .tuple(address(), contractName())
+      .map(([text, name]) => ({
+        value: Cl.contractPrincipal(text, name),
+        repr: `'${text}.${name}`,
+        type: 'principal',
+      })),
+    fc
+      .array(fc.nat({ max: 127 }), { maxLength: 30 })
+      .map((codes) => ({
+        value: Cl.stringAscii(String.fromCharCode(...codes)),
+        repr: `"${codes.map(escapeByte).join('')}"`,
+        type: `(string-ascii ${codes.length})`,
+      })),
+    fc
+      .string({ unit: character, maxLength: 20 })
+      .map((text) => ({
+        value: Cl.stringUtf8(text),
+        repr: `u"${[...text].map(escapeCodePoint).join('')}"`,
+        type: `(string-utf8 ${4 * [...text].length})`,
+      })),
   );
 
 const listOf = (items: ValueCase[]): ValueCase => ({
@@ -140,17 +148,21 @@ const principalCase = () =>
   fc.oneof(
     fc.constant({ text: 'origin', expected: { type_id: 'principal_origin' } }),
     address().map((text) => ({ text, expected: { type_id: 'principal_standard', address: text } })),
-    fc.tuple(address(), contractName()).map(([text, name]) => ({
-      text: `${text}.${name}`,
-      expected: { type_id: 'principal_contract', contract_name: name, address: text },
-    })),
+    fc
+      .tuple(address(), contractName())
+      .map(([text, name]) => ({
+        text: `${text}.${name}`,
+        expected: { type_id: 'principal_contract', contract_name: name, address: text },
+      })),
   );
 
 const assetCase = () =>
-  fc.tuple(address(), contractName(), contractName()).map(([owner, contract, asset]) => ({
-    text: `${owner}.${contract}::${asset}` as const,
-    expected: { contract_name: contract, asset_name: asset, contract_address: owner },
-  }));
+  fc
+    .tuple(address(), contractName(), contractName())
+    .map(([owner, contract, asset]) => ({
+      text: `${owner}.${contract}::${asset}` as const,
+      expected: { contract_name: contract, asset_name: asset, contract_address: owner },
+    }));
 
 /** Any post-condition of the five kinds. */
 export const postCondition = (): fc.Arbitrary<PostConditionCase> =>

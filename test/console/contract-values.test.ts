@@ -70,11 +70,13 @@ const filled: fc.Arbitrary<Filled> = fc.letrec<{ any: Filled }>((tie) => ({
   any: fc.oneof(
     { depthSize: 'small', withCrossShrink: true },
     leaves,
-    fc.tuple(tie('any'), fc.boolean()).map(([{ type, value, typed }, isSome]) => ({
-      type: { optional: type },
-      value: isSome ? Cl.some(value) : Cl.none(),
-      typed: isSome ? [['', 'some'], ...below('some', typed)] : [],
-    })),
+    fc
+      .tuple(tie('any'), fc.boolean())
+      .map(([{ type, value, typed }, isSome]) => ({
+        type: { optional: type },
+        value: isSome ? Cl.some(value) : Cl.none(),
+        typed: isSome ? [['', 'some'], ...below('some', typed)] : [],
+      })),
     fc.tuple(tie('any'), tie('any'), fc.constantFrom('ok', 'err')).map(([ok, error, side]) => {
       const { value, typed } = side === 'ok' ? ok : error;
       return {

@@ -57,11 +57,9 @@ browserTest(
     await using visited = await visit(`${server.api}/contracts`);
     const { page, complaints } = visited;
     await page.getByRole('link', { name: 'Deploy a contract' }).click();
-    await page.getByLabel('File').setInputFiles({
-      name: 'notes.clar',
-      mimeType: 'text/plain',
-      buffer: Buffer.from(await sourceOf('journal')),
-    });
+    await page
+      .getByLabel('File')
+      .setInputFiles({ name: 'notes.clar', mimeType: 'text/plain', buffer: Buffer.from(await sourceOf('journal')) });
     await until(async () => (await page.getByLabel('Name').inputValue()) === 'notes');
     await page.getByText('only simulates contracts').waitFor();
     await looksGood(page);

@@ -63,11 +63,7 @@ export const hostileBlock = block(
         topic: SCRIPT,
         raw_value: toHex(clarity.utf8(`${SCRIPT}${OVERRIDE}javascript:attacked`)),
       }),
-      event(2, 'contract_event', {
-        contract_identifier: CONTRACT,
-        topic: 'print',
-        raw_value: toHex(LOG),
-      }),
+      event(2, 'contract_event', { contract_identifier: CONTRACT, topic: 'print', raw_value: toHex(LOG) }),
       event(1, 'ft_mint_event', { asset_identifier: TOKEN, recipient: bob.address, amount: '5' }),
     ],
   },

@@ -131,11 +131,7 @@ test('a changed contract is deployed again, and the transactions after it are mi
   await Bun.write(file, '(ok false)');
   const deployments = () => logged.filter(({ event }) => event === 'contracts_deployed');
   await until(() => deployments().length === 2, 'the new deployment');
-  expect(deployments().at(-1)).toMatchObject({
-    contracts: ['one'],
-    mined: 2,
-    dropped: 0,
-  });
+  expect(deployments().at(-1)).toMatchObject({ contracts: ['one'], mined: 2, dropped: 0 });
 });
 
 const engineModule = new URL('../../src/devnet/clarity/engine-process.ts', import.meta.url);

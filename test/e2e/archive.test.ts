@@ -100,10 +100,7 @@ test.each(seeds)(
       '--format',
       'json',
     );
-    expect(JSON.parse(status.stdout)).toMatchObject({
-      last_entry: journalRows(data).length,
-      fault: null,
-    });
+    expect(JSON.parse(status.stdout)).toMatchObject({ last_entry: journalRows(data).length, fault: null });
   },
   timeout,
 );

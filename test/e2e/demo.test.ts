@@ -38,12 +38,7 @@ async function demoIn(
 ): Promise<number> {
   const child = Bun.spawn(
     [...command, 'demo', '--event-port', '0', '--block-time', '0', '--past-blocks', '3', ...args],
-    {
-      env: { ...process.env, TMPDIR: temporary },
-      stdin: 'ignore',
-      stdout: 'pipe',
-      stderr: 'pipe',
-    },
+    { env: { ...process.env, TMPDIR: temporary }, stdin: 'ignore', stdout: 'pipe', stderr: 'pipe' },
   );
   await during(child);
   return child.exited;

@@ -66,10 +66,7 @@ describe.skipIf(!canMount)('a file system of a few megabytes', () => {
       disk.fill(room, files);
       const options = args.map((arg) => (arg === 'BACKUP' ? join(disk.path, 'backup') : arg));
       const { code, stderr } = await stackside(...options, '--data', data);
-      expect({ args, stderr }).toEqual({
-        args,
-        stderr: expect.stringMatching(/The disk of .* is full\.\nFree space/),
-      });
+      expect({ args, stderr }).toEqual({ args, stderr: expect.stringMatching(/The disk of .* is full\.\nFree space/) });
       expect({ args, code }).toEqual({ args, code: 75 });
     }
   });

@@ -86,9 +86,7 @@ export async function startServerIn(
 ): Promise<Server> {
   const { child, printed: log } = spawnedWithStdout(
     [...command, name, '--api-port', '0', '--event-port', '0', ...args],
-    {
-      env: { ...process.env, ...environment },
-    },
+    { env: { ...process.env, ...environment } },
   );
   let out = '';
   for await (const chunk of child.stdout) {

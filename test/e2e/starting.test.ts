@@ -380,12 +380,7 @@ test('another chain is rejected by --network before files exist, by the data at 
   const { error, ...rest } = (await answer.json()) as { error: string };
   expect([answer.status, rest]).toEqual([400, { remedy }]);
   expect(error).toContain(`belongs to chain ${chains.node}, but --network is ${chains.own};`);
-  await expectSays(server, 'mainnet', {
-    status: 503,
-    state: 'wrong_chain',
-    next: `${remedy}.`,
-    reason: `${error}.`,
-  });
+  await expectSays(server, 'mainnet', { status: 503, state: 'wrong_chain', next: `${remedy}.`, reason: `${error}.` });
   expect((await stop(server)).at(-1)).toBe(`wrong_chain: ${remedy}.`);
 
   expect(await refusal('serve', '--data', file('mainnet'), '--node-rpc', node.api)).toEqual(

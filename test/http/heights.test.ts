@@ -154,10 +154,7 @@ describe('a request with a minimum height', () => {
   ])('of %p is rejected', async (height, rule) => {
     const refused = await askFor(height);
     expect(refused.status).toBe(400);
-    expect(await refused.json()).toMatchObject({
-      code: 'VALIDATION',
-      message: `headers/stackside-min-height ${rule}`,
-    });
+    expect(await refused.json()).toMatchObject({ code: 'VALIDATION', message: `headers/stackside-min-height ${rule}` });
   });
 
   test('returns 503 if the index becomes unreadable', async () => {

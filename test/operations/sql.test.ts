@@ -225,10 +225,10 @@ test('limits the number of running queries and the bytes of a result', async () 
   const part = Buffer.alloc(1_000_000).toString('base64');
   const end = { end: { rows: 1, cut: false } };
   const large = (parts: number) =>
-    queries({
-      directory: '',
-      start: () => answering([...Array.from({ length: parts }, () => ({ part })), end]),
-    }).run(queryOf('SELECT 1'), signal);
+    queries({ directory: '', start: () => answering([...Array.from({ length: parts }, () => ({ part })), end]) }).run(
+      queryOf('SELECT 1'),
+      signal,
+    );
   expect((await large(20)).length).toBe(SQL_LIMITS.bytes);
   await expect(large(21)).rejects.toMatchObject({ status: 400, code: 'TOO_MUCH_WORK' });
 });

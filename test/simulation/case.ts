@@ -108,26 +108,8 @@ const disturbance: fc.Arbitrary<Disturbance> = fc.oneof(
       key: fc.constantFrom('gone' as const, 'other' as const, 'damaged' as const),
     }),
   },
-  {
-    weight: 6,
-    arbitrary: fc.record({
-      after,
-      befalls: fc.constant('crash' as const),
-      at,
-      calls: fc.nat(300),
-      kept,
-    }),
-  },
-  {
-    weight: 4,
-    arbitrary: fc.record({
-      after,
-      befalls: fc.constant('fault' as const),
-      at,
-      calls: fc.nat(300),
-      fault,
-    }),
-  },
+  { weight: 6, arbitrary: fc.record({ after, befalls: fc.constant('crash' as const), at, calls: fc.nat(300), kept }) },
+  { weight: 4, arbitrary: fc.record({ after, befalls: fc.constant('fault' as const), at, calls: fc.nat(300), fault }) },
   {
     weight: 4,
     arbitrary: fc.record({ after, befalls: fc.constant('crash_between' as const), steps: fc.nat(300), kept }),

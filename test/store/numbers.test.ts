@@ -74,9 +74,7 @@ const events: Record<string, ReceivedEvent> = {
       operation(1, {
         stack_stx: { sender: addresses, reward_addr: 'x', stacked_ustx: 1, num_cycles: 2, max_amount: 3, ...signed },
       }),
-      operation(2, {
-        delegate_stx: { ...parties, delegated_ustx: 1, reward_addr: [0, 'x'], until_burn_height: 9 },
-      }),
+      operation(2, { delegate_stx: { ...parties, delegated_ustx: 1, reward_addr: [0, 'x'], until_burn_height: 9 } }),
     ],
     {
       anchored_cost: cost,

@@ -87,9 +87,7 @@ describe.skipIf(process.platform === 'win32')('a data directory', () => {
     const lines = (await new Response(child.stderr).text()).trim().split('\n');
     const warning = lines.map((line) => JSON.parse(line)).find(({ msg }) => msg === 'setup_warning');
     expect(await child.exited).toBe(0);
-    expect(warning).toMatchObject({
-      remedy: `chmod 700 ${directory}; chmod 600 ${directory}/*`,
-    });
+    expect(warning).toMatchObject({ remedy: `chmod 700 ${directory}; chmod 600 ${directory}/*` });
     // The files that SQLite creates next to the index get its mode.
     const paths = ['', '/index.db', '/index.db-shm', '/index.db-wal'].map((suffix) => directory + suffix);
     expect(

@@ -102,11 +102,7 @@ function readIndex(open: OpenIngest) {
     readLong,
     called,
     functions: () => snapshots.read((reader) => functionsOf(reader)),
-    app: appOf({
-      snapshots: { ...snapshots, read, readLong },
-      version: 'stackside v0 (test:test)',
-      log: () => {},
-    }),
+    app: appOf({ snapshots: { ...snapshots, read, readLong }, version: 'stackside v0 (test:test)', log: () => {} }),
     /** Reads while the WAL holds pages that the snapshot needs. @returns whether the WAL can be truncated afterwards */
     async endsAfter(request: () => Promise<unknown>): Promise<boolean> {
       write.run();

@@ -121,11 +121,7 @@ const eventOf = (txid: string, index: number, type: string, fields: object) => (
   [type]: fields,
 });
 const print = (contract: string, txid: string, index: number, value: Uint8Array) =>
-  eventOf(txid, index, 'contract_event', {
-    contract_identifier: contract,
-    topic: 'print',
-    raw_value: toHex(value),
-  });
+  eventOf(txid, index, 'contract_event', { contract_identifier: contract, topic: 'print', raw_value: toHex(value) });
 const nftMint = (contract: string, txid: string, index: number, id: bigint | number) =>
   eventOf(txid, index, 'nft_mint_event', {
     asset_identifier: `${contract}::card`,

@@ -37,9 +37,7 @@ const branch = {
 };
 const Forked = named('DevnetFork', {
   ...branch,
-  pending: Type.Array(Hash, {
-    description: 'Ids of transactions that are pending again',
-  }),
+  pending: Type.Array(Hash, { description: 'Ids of transactions that are pending again' }),
 });
 const Reverted = named('DevnetRevert', branch);
 const Replaced = named('DevnetReplacement', { tx_id: Hash, replaced: Hash });
@@ -99,13 +97,7 @@ const Cycle = Type.Object(
   { count: Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_CYCLES, default: 1 })), until_cycle: until },
   closed,
 );
-const Fund = Type.Object(
-  {
-    address: Type.String(),
-    amount: MicroStx,
-  },
-  closed,
-);
+const Fund = Type.Object({ address: Type.String(), amount: MicroStx }, closed);
 
 /** A balance, which may be nothing. */
 const Balance = Type.String({

@@ -66,9 +66,7 @@ export const [Block, block] = object<WholeBlock, [microblocks: 'ascending' | 'de
     ({ parentMicroblock }) => (parentMicroblock === null ? '' : toHex(parentMicroblock.hash)),
   ],
   parent_microblock_sequence: [
-    Type.Integer({
-      description: 'Sequence of the last microblock that the block confirmed; -1 if there is none',
-    }),
+    Type.Integer({ description: 'Sequence of the last microblock that the block confirmed; -1 if there is none' }),
     ({ parentMicroblock }) => parentMicroblock?.sequence ?? -1,
   ],
   microblocks_accepted: [

@@ -128,9 +128,7 @@ export const OwnNftValueParameter = Type.Transform(
 /** The query parameter `include`: parts of a resource that are returned only on request. */
 export const includeQuery = <const P extends readonly string[]>(...parts: P) => ({
   include: Type.Optional(
-    Type.Array(words(...parts), {
-      description: 'Optional parts to return, separated by commas or as repeated keys',
-    }),
+    Type.Array(words(...parts), { description: 'Optional parts to return, separated by commas or as repeated keys' }),
   ),
 });
 

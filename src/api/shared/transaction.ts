@@ -126,9 +126,7 @@ const mined = fields<TransactionDetail, [ParsedContext]>()({
   microblock_canonical: [Type.Boolean(), () => true],
   event_count: [Type.Integer({ minimum: 0 }), ({ eventCount }) => eventCount],
   events: [
-    Type.Array(MaybeSerialized(TransactionEvent), {
-      description: 'Events of the transaction; always empty in lists',
-    }),
+    Type.Array(MaybeSerialized(TransactionEvent), { description: 'Events of the transaction; always empty in lists' }),
     ({ txId }, { events = [] }) => serializedLazily(events, (event) => transactionEvent(txId, event)),
   ],
   ...costFields,

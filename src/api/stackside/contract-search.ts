@@ -100,9 +100,7 @@ const [Call, call] = object<FoundCall, [functions: ContractFunctions | undefined
   function_args: [
     Type.Array(
       Type.Object({
-        name: Type.String({
-          description: 'Name in the interface of the contract; empty if the interface is unknown',
-        }),
+        name: Type.String({ description: 'Name in the interface of the contract; empty if the interface is unknown' }),
         type: Type.String(),
         hex: Type.String(),
         repr: Type.String(),
@@ -261,12 +259,7 @@ export const contractSearch = [
     summary: 'Logs of a contract by decoded values',
     description: `Returns the print events of a contract on the canonical chain by the fields of the printed values. ${COST}`,
     query: logQuery,
-    described: {
-      query: {
-        ...logQuery,
-        'field.NAME': conditionParameter(FIELD),
-      },
-    },
+    described: { query: { ...logQuery, 'field.NAME': conditionParameter(FIELD) } },
     response: UncountedCursorPage(Log),
     notFound: UNKNOWN,
     history: 'since',

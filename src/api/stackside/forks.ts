@@ -31,9 +31,7 @@ const fork = fields<StoredFork>()({
   blocks: [Type.Integer({ description: 'Number of its blocks, counted up to 100' }), ({ blocks }) => blocks],
   was_canonical: [WasCanonical, ({ wasCanonical }) => wasCanonical],
   time: [
-    nullable(UnixTime, {
-      description: 'Time of the canonical block in the place of the first one, in Unix seconds',
-    }),
+    nullable(UnixTime, { description: 'Time of the canonical block in the place of the first one, in Unix seconds' }),
     ({ time }) => time,
   ],
 });

@@ -15,9 +15,7 @@ const Item = named('FoundItem', {
       'Identifier for other routes: an index block hash, the hash of a Bitcoin block, a transaction id, an address, an asset identifier, a contract identifier, or a name',
   }),
   label: Type.String({ description: 'Name of the result' }),
-  detail: nullable(Type.String(), {
-    description: 'Text that distinguishes it from others with this label',
-  }),
+  detail: nullable(Type.String(), { description: 'Text that distinguishes it from others with this label' }),
   block_height: nullable(Height, {
     description: 'Height of the block, of the Bitcoin block, or of the block of the transaction',
   }),

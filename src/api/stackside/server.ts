@@ -31,16 +31,12 @@ const HostState = named('HostState', {
   name: Type.String(),
   entry: Type.Integer({ description: 'Last entry of the log that this host has applied' }),
   head: integer('Newest entry of the log that this host has seen; null until it reaches the log'),
-  lag_seconds: Type.Number({
-    description: 'Seconds since this host last had all entries; 0 while it has all of them',
-  }),
+  lag_seconds: Type.Number({ description: 'Seconds since this host last had all entries; 0 while it has all of them' }),
   reachable: Type.Boolean({ description: 'Whether the log answered the last request' }),
   conflicts: Type.Integer({
     description: "Events of this host that collided with another host's entry in the log, since its start",
   }),
-  healed: Type.Integer({
-    description: 'Entries that the log lost and this host restored, since its start',
-  }),
+  healed: Type.Integer({ description: 'Entries that the log lost and this host restored, since its start' }),
   deliveries: nullable(
     Type.Object({
       held: Type.Boolean({ description: 'Whether this host delivers chainhooks' }),
@@ -65,9 +61,7 @@ export const ClusterLog = named('ClusterLog', {
         description: 'Seconds since the first missing entry arrived; 0 if the host had all entries at its last report',
       }),
       version: Type.String(),
-      seen_seconds_ago: Type.Number({
-        description: 'Seconds since its last report; it reports every few seconds',
-      }),
+      seen_seconds_ago: Type.Number({ description: 'Seconds since its last report; it reports every few seconds' }),
     }),
     { description: 'Hosts that ever reported, by name' },
   ),
@@ -121,9 +115,7 @@ export const ArchiveBase = named('ArchiveBase', {
   height: integer('Height of its tip'),
   made_at: nullable(UnixTime),
   overdue_seconds: Type.Integer({ description: 'Seconds since a base has been due; 0 if none is due' }),
-  failing: Type.Boolean({
-    description: 'Whether the last attempt to make one failed; the server log has the reason',
-  }),
+  failing: Type.Boolean({ description: 'Whether the last attempt to make one failed; the server log has the reason' }),
   making: nullable(
     Type.Object({
       table: Type.String({ description: 'Table that is being read, with its number and the number of tables' }),

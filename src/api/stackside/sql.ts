@@ -142,10 +142,7 @@ export function sqlRoutes(family: OperatorFamily, queries: () => Queries) {
     }),
     route({
       ...family,
-      refusals: {
-        ...family.refusals,
-        429: 'Too many requests with wrong keys came, or too many queries are running',
-      },
+      refusals: { ...family.refusals, 429: 'Too many requests with wrong keys came, or too many queries are running' },
       method: 'POST',
       path,
       operationId: 'runSql',

@@ -22,9 +22,7 @@ const common = {
       detail: Type.String({ description: 'Progress in words; empty if it is unknown' }),
     }),
   ),
-  problem: nullable(Type.String(), {
-    description: 'Reason why the inspection failed; null if it did not',
-  }),
+  problem: nullable(Type.String(), { description: 'Reason why the inspection failed; null if it did not' }),
 };
 
 export const CheckFinding = named('CheckFinding', {
@@ -105,17 +103,13 @@ function inspectionRoutes(family: OperatorFamily, inspections: () => Inspections
 const Setting = named('EffectiveSetting', {
   group: Type.String({ description: 'Heading of the setting in the help' }),
   name: Type.String(),
-  value: nullable(Type.String(), {
-    description: 'Value in words, `<set>` for a secret; null if there is none',
-  }),
+  value: nullable(Type.String(), { description: 'Value in words, `<set>` for a secret; null if there is none' }),
   help: Type.String(),
   source: {
     ...words('default', 'flag', 'variable', 'program'),
     description: 'Source of the value; `program` if the program itself sets it, as a devnet does',
   },
-  source_name: nullable(Type.String(), {
-    description: 'Name of the flag or variable; null for other sources',
-  }),
+  source_name: nullable(Type.String(), { description: 'Name of the flag or variable; null for other sources' }),
 });
 
 const Journal = named('JournalState', {
@@ -141,13 +135,9 @@ export const SystemState = named('SystemState', {
     Type.Object({
       of: words('logs', 'calls'),
       contract_id: Type.String(),
-      field: nullable(Type.String(), {
-        description: 'Field of the logs, or function of the calls; null for all',
-      }),
+      field: nullable(Type.String(), { description: 'Field of the logs, or function of the calls; null for all' }),
       state: words('complete', 'making', 'removing'),
-      from_height: Type.Integer({
-        description: 'Height of the first block that the index has; 0 when it is complete',
-      }),
+      from_height: Type.Integer({ description: 'Height of the first block that the index has; 0 when it is complete' }),
     }),
     { description: 'Indexes of decoded values in the settings' },
   ),
@@ -166,9 +156,7 @@ export const AlertsState = named('AlertsState', {
         description:
           '`pending`: the condition is true, but not for long enough. `elsewhere`: only Prometheus can evaluate the condition.',
       },
-      since: nullable(UnixTime, {
-        description: 'Time since which the condition has been true; null if it is false',
-      }),
+      since: nullable(UnixTime, { description: 'Time since which the condition has been true; null if it is false' }),
       summaries: Type.Array(Type.String(), { description: 'Problems; empty if there are none' }),
       description: Type.String({ description: 'Remedy' }),
       meaning: Type.String({ description: 'The problem that the alert reports, without its values' }),
@@ -235,11 +223,7 @@ const refreshRoute = (family: OperatorFamily, refresh: () => RefreshTokens | nul
       token_ids: Type.Optional(
         Type.Array(
           Type.String({ pattern: '^(0|[1-9][0-9]{0,38})$', rule: 'a whole number of at most 39 digits, as text' }),
-          {
-            minItems: 1,
-            maxItems: MAX_TOKENS,
-            description: 'Numbers of the tokens; all of the contract if omitted',
-          },
+          { minItems: 1, maxItems: MAX_TOKENS, description: 'Numbers of the tokens; all of the contract if omitted' },
         ),
       ),
     }),

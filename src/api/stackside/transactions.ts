@@ -27,9 +27,7 @@ const Spread = named('MempoolSpread', {
       ranges: Type.Array(
         Type.Object({
           from: Type.Integer({ description: 'Minimum fee of the range, in micro-STX' }),
-          to: nullable(Type.Integer(), {
-            description: 'Minimum fee of the next range; null for the last range',
-          }),
+          to: nullable(Type.Integer(), { description: 'Minimum fee of the next range; null for the last range' }),
           transactions: Type.Integer(),
         }),
       ),
@@ -62,9 +60,7 @@ const Position = named('MempoolPosition', {
         for: Type.Literal('nonce'),
         principal: Principal,
         nonce: Type.Integer({ minimum: 0 }),
-        tx_id: nullable(Hash, {
-          description: 'The pending transaction with the nonce; null if the nonce is missing',
-        }),
+        tx_id: nullable(Hash, { description: 'The pending transaction with the nonce; null if the nonce is missing' }),
       }),
       Type.Object({ for: Type.Literal('balance'), principal: Principal, needed: Amount, available: Amount }),
     ]),

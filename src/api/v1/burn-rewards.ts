@@ -63,9 +63,7 @@ const address = Type.Transform(
 const spelledAddress = spelling(AddressParameter);
 
 /** The replacement's parameter. Bonds pay to Stacks principals, so a request for a Bitcoin address has none. */
-const stacksPrincipal = {
-  principal: (textOf: SentText) => spelledAddress(textOf('address')?.trim() ?? ''),
-};
+const stacksPrincipal = { principal: (textOf: SentText) => spelledAddress(textOf('address')?.trim() ?? '') };
 
 const family = { tag, query, etag: null, history: 'payouts' } as const;
 

@@ -81,10 +81,7 @@ export const mempool = [
         ...Principal,
         description: 'Address that is the sender, the sponsor, the recipient or the contract',
       }),
-      order_by: Type.Optional({
-        ...words('age', 'size', 'fee'),
-        description: 'Property that orders the transactions',
-      }),
+      order_by: Type.Optional({ ...words('age', 'size', 'fee'), description: 'Property that orders the transactions' }),
       order: Type.Optional({ ...words('asc', 'desc'), description: 'Direction of the order' }),
       unanchored,
       exclude_function_args: excludeFunctionArgs,

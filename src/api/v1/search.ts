@@ -84,9 +84,7 @@ const Search = Type.Union(
 
 const NothingFound = named('NothingFound', {
   found: Type.Literal(false),
-  result: Type.Object({
-    entity_type: words('unknown_hash', 'invalid_term', 'contract_address', 'standard_address'),
-  }),
+  result: Type.Object({ entity_type: words('unknown_hash', 'invalid_term', 'contract_address', 'standard_address') }),
   error: Type.String({ description: 'What is wrong' }),
 });
 

@@ -41,10 +41,7 @@ const BurnHeight = Type.String({
 
 const cycles = {
   start_cycle_id: nullable(Integer, { $id: 'StartCycle' }),
-  end_cycle_id: nullable(Integer, {
-    $id: 'EndCycle',
-    description: 'First reward cycle that is no longer covered',
-  }),
+  end_cycle_id: nullable(Integer, { $id: 'EndCycle', description: 'First reward cycle that is no longer covered' }),
 };
 const signer_key = nullable(Hex);
 const delegator = Principal;

@@ -54,11 +54,7 @@ function contractStatus(
 const tag = 'Smart contracts';
 
 /** A contract identifier. An address without a name is answered like an unknown contract. */
-const ContractId = Type.String({
-  pattern: PATTERNS.principal,
-  rule: RULES.contract,
-  examples: example('contract_id'),
-});
+const ContractId = Type.String({ pattern: PATTERNS.principal, rule: RULES.contract, examples: example('contract_id') });
 
 const eventName: ItemName<EventLocation> = {
   pattern: '\\d+:\\d+:\\d+:\\d+',

@@ -72,9 +72,7 @@ const [Nonces, nonces] = object<StoredNonces>('Nonces')({
   last_confirmed_nonce: [nullable(Uint64), ({ lastConfirmed }) => exactOrNull(lastConfirmed)],
   mempool: object<StoredNonces>()({
     last_nonce: [
-      nullable(Uint64, {
-        description: 'Greatest nonce of a pending transaction; null if none is pending',
-      }),
+      nullable(Uint64, { description: 'Greatest nonce of a pending transaction; null if none is pending' }),
       ({ lastPending }) => exactOrNull(lastPending),
     ],
     pending_nonces: [

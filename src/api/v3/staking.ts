@@ -86,10 +86,7 @@ const bondFields = fields<StoredBond, [burnHeight: number]>()({
     locked: [balances, lockedOf],
     paid_out: object<StoredBond>()({
       btc: [
-        Type.String({
-          pattern: '^[0-9]+$',
-          description: 'Amount that the stakers of the bond claimed, in satoshis',
-        }),
+        Type.String({ pattern: '^[0-9]+$', description: 'Amount that the stakers of the bond claimed, in satoshis' }),
         ({ paidOut }) => paidOut,
       ],
     }),

@@ -16,13 +16,7 @@ export type PoxReading =
   | { kind: 'staking'; changes: StakingChange[] }
   | { kind: 'unread'; contract: string; topic: string | null; reason: string };
 
-const POX_VERSIONS: Readonly<Record<string, number>> = {
-  pox: 1,
-  'pox-2': 2,
-  'pox-3': 3,
-  'pox-4': 4,
-  'pox-5': 5,
-};
+const POX_VERSIONS: Readonly<Record<string, number>> = { pox: 1, 'pox-2': 2, 'pox-3': 3, 'pox-4': 4, 'pox-5': 5 };
 
 const byName = <T extends { name: string }>(topics: readonly T[]): ReadonlyMap<string, T> =>
   new Map(topics.map((topic) => [topic.name, topic]));
@@ -91,10 +85,5 @@ export function stackingLock(event: ChainEvent, reading: PoxReading | null): Sta
   if (reading?.kind !== 'stacking') return null;
   const { changes, stacker, state, poxVersion } = reading.print;
   if (!changes.some(({ kind }) => kind === 'early_unlock')) return null;
-  return {
-    principal: stacker,
-    amount: null,
-    unlockHeight: heightOfUint(state.unlockHeight),
-    poxVersion,
-  };
+  return { principal: stacker, amount: null, unlockHeight: heightOfUint(state.unlockHeight), poxVersion };
 }

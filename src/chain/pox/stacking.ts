@@ -171,10 +171,7 @@ const extendedState = (_: StackingState, { unlock_burn_height }: { unlock_burn_h
 /** The print for a stacker that missed a reward slot: the lock ends early, without a lock event. */
 const handleUnlock = stackingTopic({
   name: 'handle-unlock',
-  fields: {
-    first_cycle_locked: uint('first-cycle-locked'),
-    first_unlocked_cycle: uint('first-unlocked-cycle'),
-  },
+  fields: { first_cycle_locked: uint('first-cycle-locked'), first_unlocked_cycle: uint('first-unlocked-cycle') },
   newState: ({ balance, locked }) => ({ balance: balance + locked }),
   changes: () => [{ kind: 'early_unlock' }],
 });

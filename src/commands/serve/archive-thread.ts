@@ -44,14 +44,7 @@ export async function runBase(
   const snapshot = closing.use(snapshotForBase(directory, isPublic));
   if (snapshot.state === null) return;
   const base = await makeBase(
-    {
-      ...tools,
-      snapshot,
-      journal,
-      program: serverVersion,
-      signal,
-      report: (step) => tell({ kind: 'step', step }),
-    },
+    { ...tools, snapshot, journal, program: serverVersion, signal, report: (step) => tell({ kind: 'step', step }) },
     snapshot.state,
   );
   if (base === null) return;

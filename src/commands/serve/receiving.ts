@@ -77,12 +77,7 @@ function receiveEvents(base: Base, { ingest, receive, fill, caughtUp }: SourcePa
       const { problem, remedy, section: observer } = configProblem;
       log({ event: 'setup_warning', problem, remedy, observer });
     }
-    return {
-      ...state,
-      port: receiver.url,
-      url: receiver.url,
-      source: () => ({ kind: 'port', endpoint, config }),
-    };
+    return { ...state, port: receiver.url, url: receiver.url, source: () => ({ kind: 'port', endpoint, config }) };
   }
   if (mode === 'write') receiver = openPort(base, intake);
   const subscriber = new SnpSubscriber({

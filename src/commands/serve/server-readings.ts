@@ -170,11 +170,7 @@ const latencyOf = (times: EventTimes | null) =>
 const growthOf = (growth: ReturnType<DiskSpace['growth']>): ServerStatus['disk']['growth'] =>
   growth === null
     ? null
-    : {
-        measured_seconds: growth.seconds,
-        bytes_per_day: growth.bytesPerDay,
-        full_in_seconds: growth.fullInSeconds,
-      };
+    : { measured_seconds: growth.seconds, bytes_per_day: growth.bytesPerDay, full_in_seconds: growth.fullInSeconds };
 
 /** Rounds a value to the digits that a chart shows. */
 const round = (value: number): number => Number(value.toPrecision(4));

@@ -162,9 +162,7 @@ export const gems: ContractTemplate = {
     variables: [{ access: 'variable', name: 'total', type: 'uint128' }],
   }),
   functions,
-  variables: {
-    total: ({ world, contract }) => clarity.uint(sumOverKinds((id) => supplyOf(world, contract, id))),
-  },
+  variables: { total: ({ world, contract }) => clarity.uint(sumOverKinds((id) => supplyOf(world, contract, id))) },
   propose({ prng, world, contract, sender, recipient }) {
     const id = BigInt(prng.between(1, KINDS));
     const balance = balanceOf(world, contract, id, sender);

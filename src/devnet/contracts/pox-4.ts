@@ -439,12 +439,7 @@ const commitTypes = { 'pox-addr': addressType, 'reward-cycle': 'uint128', ...sig
 /** Declares `can-stack-stx`, or `minimal-can-stack-stx` with a minimum of 0 micro-STX. */
 const canStack = (minimum: bigint) =>
   readOnlyFunction(
-    {
-      'pox-addr': addressType,
-      'amount-ustx': 'uint128',
-      'first-reward-cycle': 'uint128',
-      'num-cycles': 'uint128',
-    },
+    { 'pox-addr': addressType, 'amount-ustx': 'uint128', 'first-reward-cycle': 'uint128', 'num-cycles': 'uint128' },
     refusable,
     (_, args) =>
       checkResponse(() => requireStackable(args['pox-addr'].bytes, args['amount-ustx'], args['num-cycles'], minimum)),

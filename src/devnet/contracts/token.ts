@@ -48,12 +48,7 @@ interface TokenMetadata {
 
 const fungibleFunctions = ({ token, decimals, name, symbol, uri, ...types }: TokenMetadata) => ({
   transfer: publicFunction(
-    {
-      amount: 'uint128',
-      sender: 'principal',
-      recipient: 'principal',
-      memo: { optional: { buffer: { length: 34 } } },
-    },
+    { amount: 'uint128', sender: 'principal', recipient: 'principal', memo: { optional: { buffer: { length: 34 } } } },
     ({ world, contract, ...context }, { amount, sender, recipient, memo }) => {
       const asset = `${contract}::${token}`;
       if (sender !== context.sender) return err(notTokenOwner);

@@ -21,11 +21,7 @@ const limit = (counted: string) =>
 
 const MAX_URL = 2048;
 
-const Url = {
-  pattern: '^https?://',
-  rule: 'a URL that begins with http:// or https://',
-  maxLength: MAX_URL,
-};
+const Url = { pattern: '^https?://', rule: 'a URL that begins with http:// or https://', maxLength: MAX_URL };
 
 export const Options = Type.Object(
   {
@@ -64,10 +60,7 @@ export const Definition = named('ChainhookDefinition', {
     }),
   }),
   options: Type.Optional(nullable(Options)),
-  action: Type.Object({
-    type: Type.Literal('http_post'),
-    url: Type.String(Url),
-  }),
+  action: Type.Object({ type: Type.Literal('http_post'), url: Type.String(Url) }),
 });
 
 /** A hook as its consumer defined it, without unknown keys. */

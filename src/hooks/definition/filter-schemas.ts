@@ -114,11 +114,7 @@ export const filterSchemas = {
   nft_burn: filter('nft_burn', { ...nft, ...sender }),
   contract_deploy: filter(
     'contract_deploy',
-    {
-      contract_identifier: Type.Optional(Contract),
-      ...sender,
-      status: Type.Optional(Statuses),
-    },
+    { contract_identifier: Type.Optional(Contract), ...sender, status: Type.Optional(Statuses) },
     'Deployments, failed ones included',
   ),
   contract_call: filter(
@@ -152,9 +148,7 @@ export const filterSchemas = {
   coinbase: filter('coinbase', {}),
   tenure_change: filter(
     'tenure_change',
-    {
-      cause: Type.Optional(Type.Union(tenureChangeCauses.map((cause) => Type.Literal(cause)))),
-    },
+    { cause: Type.Optional(Type.Union(tenureChangeCauses.map((cause) => Type.Literal(cause)))) },
     '`extended` matches any extension, `extended_runtime` and the like one kind',
   ),
 } as const;

@@ -41,10 +41,7 @@ export const hookErrors: ErrorShape = {
     }
     return { error: isTitled(error.status) ? titles[error.status] : titles[400], details: error.message };
   },
-  unavailable: {
-    error: titles[503],
-    details: "The database can't be used now; the same request may succeed later",
-  },
+  unavailable: { error: titles[503], details: "The database can't be used now; the same request may succeed later" },
   failed: { error: 'Internal server error', details: 'The log has its cause' },
 };
 

@@ -103,9 +103,7 @@ const hookStatus = object<HookView>('ChainhookStatus')({
     ({ failing }) => (failing?.attempt === undefined ? null : seconds(failing.attempt.at + failing.attempt.durationMs)),
   ],
   next_attempt_at: [
-    nullable(Type.Integer(), {
-      description: 'Time of its next attempt, in Unix seconds; null if none is planned',
-    }),
+    nullable(Type.Integer(), { description: 'Time of its next attempt, in Unix seconds; null if none is planned' }),
     ({ record, failing, pausedReason }) =>
       failing === null || pausedReason !== null || !isSendable(record, failing.delivery.queue)
         ? null
@@ -120,10 +118,7 @@ const hookStatus = object<HookView>('ChainhookStatus')({
     ({ pausedReason }) => pausedReason,
   ],
   lag_blocks: [
-    Type.Integer({
-      minimum: 0,
-      description: 'Number of blocks that the chainhook has not evaluated yet',
-    }),
+    Type.Integer({ minimum: 0, description: 'Number of blocks that the chainhook has not evaluated yet' }),
     ({ lag }) => lag,
   ],
   warnings: [
@@ -328,12 +323,7 @@ export const EvaluateBody = Type.Object(
     index_block_hash: Type.Optional(Type.String({ pattern: '^(0x)?[0-9a-fA-F]{64}$', rule: RULES.hash })),
     block_height: Type.Optional(Height),
   },
-  {
-    $id: 'EvaluationRequest',
-    ...closed,
-    minProperties: 1,
-    rule: 'an object with index_block_hash or block_height',
-  },
+  { $id: 'EvaluationRequest', ...closed, minProperties: 1, rule: 'an object with index_block_hash or block_height' },
 );
 
 export const BackfillBody = Type.Object(

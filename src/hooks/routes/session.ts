@@ -99,13 +99,7 @@ const accessBy =
 
 /** The session routes. @param api null if this process doesn't write */
 export function sessionRoutes(api: HookCallers | null): Route[] {
-  const family = {
-    tag: 'Sessions',
-    hidden: true,
-    errors: hookErrors,
-    ...WITHOUT_INDEX,
-    mainThread: true,
-  } as const;
+  const family = { tag: 'Sessions', hidden: true, errors: hookErrors, ...WITHOUT_INDEX, mainThread: true } as const;
   const byKey = accessBy(api, (access, request, peer) => ({ access, caller: access.holderOf(request, peer) }));
   const byHost = accessBy(api, (access, request) => {
     access.requireOwnHost(request);

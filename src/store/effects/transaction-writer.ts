@@ -55,10 +55,7 @@ export function payloadColumns(
     case 'contract_call':
       return { ...EMPTY, contractId: principals.id(payload.contractId), functionName: payload.functionName };
     case 'coinbase':
-      return {
-        ...EMPTY,
-        recipientId: payload.altRecipient === null ? null : principals.id(payload.altRecipient),
-      };
+      return { ...EMPTY, recipientId: payload.altRecipient === null ? null : principals.id(payload.altRecipient) };
     case 'tenure_change':
       return { ...EMPTY, tenureChangeCause: storedTenureCause.numberOf(payload.cause) };
     case 'poison_microblock':

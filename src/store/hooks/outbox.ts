@@ -282,8 +282,4 @@ function deliveryRemover(db: Database) {
 export const deliveryReads = (db: Database) => ({ ...outboxReader(db), ...deliveryLog(db) });
 
 /** Reads and writes deliveries. */
-export const hookDeliveries = (db: Database) => ({
-  ...outbox(db),
-  ...deliveryLog(db),
-  ...deliveryRemover(db),
-});
+export const hookDeliveries = (db: Database) => ({ ...outbox(db), ...deliveryLog(db), ...deliveryRemover(db) });

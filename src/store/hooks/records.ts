@@ -129,11 +129,13 @@ export function recordReads(db: Database) {
     catchingUp: (): number[] => read.idsAt.all(CATCHING_UP).map(({ id }) => id),
     /** Number of hooks by status. */
     counts: (): { status: HookStatus; enabled: boolean; count: number }[] =>
-      read.counts.all().map(({ enabled, status, id, count }) => ({
-        status: storedStatus.nameOf(status, id),
-        enabled: enabled === 1,
-        count,
-      })),
+      read.counts
+        .all()
+        .map(({ enabled, status, id, count }) => ({
+          status: storedStatus.nameOf(status, id),
+          enabled: enabled === 1,
+          count,
+        })),
     /** Hooks with more than a number of deliveries. */
     withLongLog: (deliveries: number): number[] => read.withLongLog.all(deliveries).map(({ id }) => id),
     /** A hook that was deleted before a time; null if there is none. */

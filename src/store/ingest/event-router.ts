@@ -126,11 +126,7 @@ export function eventRouter({ db, journal, identity, changed, log, ...options }:
     onUnreadPrint: unreadPrintLog(log),
     onUnknownKind: ({ what, reason }) => unknown.note(what, reason),
   });
-  const chain = chainWriter(db, {
-    effects,
-    mempool,
-    payloads: blockPayloads(db, journal),
-  });
+  const chain = chainWriter(db, { effects, mempool, payloads: blockPayloads(db, journal) });
   const burnBlocks = burnBlockWriter(db);
   const addAttachments = attachmentWriter(db);
   const startOf = historyStarts(chain, () => requiresWhole);

@@ -278,11 +278,7 @@ function startIngest(options: IngestOptions, opened: DisposableStack) {
     /** Commits the pending group, so that other connections can read accepted events. */
     publish: () => writer.publish(),
     /** The connection that writes. It shows accepted events before they are committed. */
-    writer: {
-      db,
-      showPending: () => writer.showPending(),
-      changes: () => writer.changes(),
-    } satisfies WriterConnection,
+    writer: { db, showPending: () => writer.showPending(), changes: () => writer.changes() } satisfies WriterConnection,
     /** Counts the commits of the index. */
     commits,
     /** The order of all writes while several parts of the process write. */

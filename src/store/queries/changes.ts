@@ -85,17 +85,19 @@ export function changeQueries(db: Database, orphans: Pick<OrphanQueries, 'block'
     /** Moves of non-fungible tokens in a canonical block, in order. */
     nftEvents(height: number): NftMove[] {
       const { first, last } = positionsOf(height);
-      return nftEvents.all(first, last).map((row) => ({
-        txId: row.tx_id,
-        txIndex: row.tx_index,
-        blockHeight: height,
-        eventIndex: row.event_index,
-        action: assetEventOf(row.kind).action,
-        asset: row.asset,
-        value: row.value,
-        sender: row.sender,
-        recipient: row.recipient,
-      }));
+      return nftEvents
+        .all(first, last)
+        .map((row) => ({
+          txId: row.tx_id,
+          txIndex: row.tx_index,
+          blockHeight: height,
+          eventIndex: row.event_index,
+          action: assetEventOf(row.kind).action,
+          asset: row.asset,
+          value: row.value,
+          sender: row.sender,
+          recipient: row.recipient,
+        }));
     },
 
     /** The parts of an orphaned block; undefined if the block is canonical or no longer stored. */

@@ -157,11 +157,9 @@ export function mempoolQueries(db: Database, texts: RowTexts) {
     },
 
     fees: (): OfferedFee[] =>
-      read.fees.all().map(({ type, fee, transactions }) => ({
-        type: typeName(type),
-        fee: BigInt(decimalOf(fee)),
-        transactions,
-      })),
+      read.fees
+        .all()
+        .map(({ type, fee, transactions }) => ({ type: typeName(type), fee: BigInt(decimalOf(fee)), transactions })),
 
     version: (): number => read.version.get()?.version ?? 0,
 
@@ -374,11 +372,13 @@ export function pendingSearch(db: Database, mempool: MempoolQueries) {
 
     /** Fee and size of each pending transaction. */
     feesAndSizes: (): PendingFeeAndSize[] =>
-      feesAndSizes.all().map(({ type, fee, receipt_block_height, size }) => ({
-        type: typeName(type),
-        fee: Number(decimalOf(fee)),
-        receiptBlockHeight: receipt_block_height,
-        size,
-      })),
+      feesAndSizes
+        .all()
+        .map(({ type, fee, receipt_block_height, size }) => ({
+          type: typeName(type),
+          fee: Number(decimalOf(fee)),
+          receiptBlockHeight: receipt_block_height,
+          size,
+        })),
   };
 }

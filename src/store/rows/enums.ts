@@ -183,12 +183,7 @@ export const EVENT_KIND = {
 } as const;
 const { unknown, log: contract_log, lock: stx_lock, ...assetKinds } = EVENT_KIND;
 /** Names of kinds of events: v3's names for logs and locks, asset and action for the others. */
-export const storedEventKind = enumNames('events', 'kind', {
-  unknown,
-  contract_log,
-  stx_lock,
-  ...assetKinds,
-});
+export const storedEventKind = enumNames('events', 'kind', { unknown, contract_log, stx_lock, ...assetKinds });
 const actions: readonly AssetAction[] = ['transfer', 'mint', 'burn'];
 
 interface AssetEventKind {

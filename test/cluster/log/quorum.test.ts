@@ -188,9 +188,7 @@ describeWith('PostgreSQL', hasPostgres, () => {
     const others = `${first.replace(/\/[a-z]*$/, '')},127.0.0.1:1/${cluster.slice(cluster.lastIndexOf('/') + 1)}`;
     await expect(
       reportCluster({ ...settings, cluster: others }, { format: 'json', verify: false }),
-    ).rejects.toMatchObject({
-      exitCode: 75,
-    });
+    ).rejects.toMatchObject({ exitCode: 75 });
   });
 
   test('cluster init copies chainhooks with their sealed secrets, and names the key file', async () => {

@@ -28,11 +28,7 @@ function indexBytes(events: Iterable<ReceivedEvent>, chainId: number | null): Ui
 export const noEntries: EntryReader = { read: () => undefined };
 
 /** A cache that caches nothing, for connections without marked snapshots. */
-const noFileCache: FileCache = {
-  lazy: (look) => look,
-  memoize: (look) => look,
-  refresh: () => {},
-};
+const noFileCache: FileCache = { lazy: (look) => look, memoize: (look) => look, refresh: () => {} };
 
 /** The queries of blocks by height or hash. */
 export const chainOf = (db: Database) => chainQueries(db, noFileCache);

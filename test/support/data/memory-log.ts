@@ -165,12 +165,5 @@ export function whileAlive({ append, read, head, chain, wait, close }: SharedLog
       if (!isAlive()) throw new LogUnavailableError('the process has ended');
       return call(...values);
     };
-  return {
-    append: guard(append),
-    read: guard(read),
-    head: guard(head),
-    chain: guard(chain),
-    wait,
-    close,
-  };
+  return { append: guard(append), read: guard(read), head: guard(head), chain: guard(chain), wait, close };
 }

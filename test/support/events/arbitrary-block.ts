@@ -59,22 +59,24 @@ const namePrint = ofName.map(({ name, op, sender, hash }) =>
     }),
   }),
 );
-const namespacePrint = fc.record({ lifetime: amount, base: amount }).map(({ lifetime, base }) =>
-  clarity.tuple({
-    namespace: buffer('btc'),
-    status: clarity.ascii('ready'),
-    properties: clarity.tuple({
-      lifetime: clarity.uint(lifetime),
-      'price-function': clarity.tuple({
-        base: clarity.uint(base),
-        buckets: clarity.list(Array.from({ length: 16 }, (_, index) => clarity.uint(index))),
-        coeff: clarity.uint(2),
-        'no-vowel-discount': clarity.uint(3),
-        'nonalpha-discount': clarity.uint(4),
+const namespacePrint = fc
+  .record({ lifetime: amount, base: amount })
+  .map(({ lifetime, base }) =>
+    clarity.tuple({
+      namespace: buffer('btc'),
+      status: clarity.ascii('ready'),
+      properties: clarity.tuple({
+        lifetime: clarity.uint(lifetime),
+        'price-function': clarity.tuple({
+          base: clarity.uint(base),
+          buckets: clarity.list(Array.from({ length: 16 }, (_, index) => clarity.uint(index))),
+          coeff: clarity.uint(2),
+          'no-vowel-discount': clarity.uint(3),
+          'nonalpha-discount': clarity.uint(4),
+        }),
       }),
     }),
-  }),
-);
+  );
 
 const bnsPrint = fc.oneof(
   {

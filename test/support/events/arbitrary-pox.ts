@@ -7,10 +7,12 @@ import { clarity } from '../../../src/codec/clarity-encode.ts';
 const BOOT = 'SP000000000000000000002Q6VF78';
 const uint = (max: number) => fc.nat(max).map((value) => clarity.uint(value));
 const cycle = fc.nat(4);
-const term = fc.tuple(cycle, fc.integer({ min: 1, max: 3 })).map(([first, length]) => ({
-  'start-cycle-id': clarity.uint(first),
-  'end-cycle-id': clarity.some(clarity.uint(first + length)),
-}));
+const term = fc
+  .tuple(cycle, fc.integer({ min: 1, max: 3 }))
+  .map(([first, length]) => ({
+    'start-cycle-id': clarity.uint(first),
+    'end-cycle-id': clarity.some(clarity.uint(first + length)),
+  }));
 const signerKey = fc.constantFrom(2, 3).map((prefix) => new Uint8Array(33).fill(prefix));
 const key = signerKey.map((bytes) => clarity.buffer(bytes));
 const bitcoinAddress = fc

@@ -212,11 +212,7 @@ export const rewardSet = (
   reward_set: {
     pox_ustx_threshold: null,
     rewarded_addresses: [],
-    signers: signers.map(([key, weight, stx]) => ({
-      signing_key: key.toHex(),
-      weight,
-      stacked_amt: String(stx),
-    })),
+    signers: signers.map(([key, weight, stx]) => ({ signing_key: key.toHex(), weight, stacked_amt: String(stx) })),
   },
 });
 

@@ -123,9 +123,7 @@ export async function hookExamples(
       'getChanges',
       'GET',
       '/stackside/v1/changes?include=transactions&include=decoded_values&from_height=20',
-      {
-        parameters: { from_height: 20, include: ['transactions', 'decoded_values'] },
-      },
+      { parameters: { from_height: 20, include: ['transactions', 'decoded_values'] } },
     );
     const root = '/chainhooks/me';
     await record('getChainhooksStatus', 'GET', '/chainhooks');

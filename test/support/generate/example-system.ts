@@ -103,11 +103,7 @@ export const exampleSystem: SystemApi = {
     ],
     listeners: [{ name: 'API and console', url: 'http://127.0.0.1:3999' }],
     threads: 0,
-    data: {
-      directory: '/srv/stacks',
-      files: [{ name: 'index.db', bytes: 19_000_000 }],
-      free_bytes: 80_000_000_000,
-    },
+    data: { directory: '/srv/stacks', files: [{ name: 'index.db', bytes: 19_000_000 }], free_bytes: 80_000_000_000 },
     journal: { entries: 420, oldest_at: 1_700_000_000, newest_at: 1_700_028_000 },
     durability: 'Each event is synced to the journal before the node gets its answer.',
     value_indexes: [
@@ -131,9 +127,5 @@ export const exampleSystem: SystemApi = {
       },
     ],
   }),
-  inspections: {
-    state: () => INSPECTED,
-    start: () => true,
-    cancel: () => true,
-  },
+  inspections: { state: () => INSPECTED, start: () => true, cancel: () => true },
 };

@@ -229,14 +229,7 @@ async function overChain<T>(events: readonly ReceivedEvent[], use: (ask: Ask) =>
   using directory = ingestOf(events);
   await sayOfTokens(directory.path, now);
   const snapshots = openSnapshots(directory.path);
-  const app = appOf({
-    snapshots,
-    version: VERSION,
-    log: () => {},
-    clock: { ...systemClock, now },
-    faucets,
-    server,
-  });
+  const app = appOf({ snapshots, version: VERSION, log: () => {}, clock: { ...systemClock, now }, faucets, server });
   try {
     return await use(asking(app));
   } finally {

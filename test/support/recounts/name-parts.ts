@@ -51,7 +51,4 @@ function* partProblems(db: Database): Generator<string> {
   }
 }
 
-export const namePartCheck: Recount = {
-  name: 'parts of names that find contracts and tokens',
-  find: partProblems,
-};
+export const namePartCheck: Recount = { name: 'parts of names that find contracts and tokens', find: partProblems };

@@ -23,10 +23,7 @@ async function isReady(port: number): Promise<boolean> {
     const socket = await Bun.connect({
       hostname: '127.0.0.1',
       port,
-      socket: {
-        data: (_, answer) => resolve(answer.toString().startsWith('+PONG')),
-        close: () => resolve(false),
-      },
+      socket: { data: (_, answer) => resolve(answer.toString().startsWith('+PONG')), close: () => resolve(false) },
     });
     socket.write('PING\r\n');
     const ready = await promise;

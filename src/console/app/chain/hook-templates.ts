@@ -45,11 +45,7 @@ export const templates = {
     about: 'account',
     filters: (principal) => [filter('balance_change', { principal })],
   },
-  received: {
-    title: 'STX received',
-    about: 'account',
-    filters: (receiver) => [filter('stx_transfer', { receiver })],
-  },
+  received: { title: 'STX received', about: 'account', filters: (receiver) => [filter('stx_transfer', { receiver })] },
   contract: {
     title: 'Calls and logs of a contract',
     about: 'contract',

@@ -288,12 +288,5 @@ export function accountStates(db: Database) {
     return { last: positionsOf(nearest.height).last, offset: offset - (total - countOf(nearest)) };
   }
 
-  return {
-    at: stateAt,
-    sums,
-    total,
-    startOf,
-    inboundBetween,
-    ...tokenStates(db, tailOf),
-  };
+  return { at: stateAt, sums, total, startOf, inboundBetween, ...tokenStates(db, tailOf) };
 }

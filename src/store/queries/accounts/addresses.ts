@@ -213,12 +213,14 @@ export function addressReader(db: Database, sources: Sources, turns: Turns) {
 
     /** History of each token that has an event with the principal. */
     tokens(principal: string, height: number): TokenHistory[] {
-      return states.tokens(principalOf(principal), capHeight(height)).map(({ token, assetId: id, sent, received }) => ({
-        token: storedToken.nameOf(token),
-        asset: identifierOf(id),
-        sent,
-        received,
-      }));
+      return states
+        .tokens(principalOf(principal), capHeight(height))
+        .map(({ token, assetId: id, sent, received }) => ({
+          token: storedToken.nameOf(token),
+          asset: identifierOf(id),
+          sent,
+          received,
+        }));
     },
 
     /** Pending transactions, newest receipt first. */

@@ -105,12 +105,10 @@ export function wholeBlockQueries(
     tip,
     historyStart,
     firstHeight,
-  }: {
-    range: BlockRange;
-    orphans: OrphanQueries;
-    details: DetailQueries;
-    turns: Turns;
-  } & Pick<ChainQueries, 'tip' | 'historyStart' | 'firstHeight'>,
+  }: { range: BlockRange; orphans: OrphanQueries; details: DetailQueries; turns: Turns } & Pick<
+    ChainQueries,
+    'tip' | 'historyStart' | 'firstHeight'
+  >,
 ) {
   const read = statements(db, sql);
 
@@ -241,11 +239,7 @@ export function microblockQueries(db: Database) {
       blockHash: row.block_hash,
       parentBlock: {
         hash: row.parent_block_hash,
-        burnBlock: {
-          hash: row.burn_block_hash ?? NO_HASH,
-          height: row.burn_block_height,
-          time: row.burn_block_time,
-        },
+        burnBlock: { hash: row.burn_block_hash ?? NO_HASH, height: row.burn_block_height, time: row.burn_block_time },
       },
       txIds: transactions.all(first, last, row.hash).map(({ tx_id }) => tx_id),
     };

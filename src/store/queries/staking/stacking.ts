@@ -217,11 +217,13 @@ export function rewardCycleQueries(db: Database) {
     /** Stackers of a signer, most locked first, then by address. */
     stackers(cycle: number, key: Uint8Array, limit: number, offset: number): OffsetPage<CycleStacker> {
       return {
-        items: read.stackers.all(cycle, key, limit, offset).map((row) => ({
-          stacker: row.address,
-          pooled: storedTerm.nameOf(row.role) === 'pooled',
-          print: printOf(row),
-        })),
+        items: read.stackers
+          .all(cycle, key, limit, offset)
+          .map((row) => ({
+            stacker: row.address,
+            pooled: storedTerm.nameOf(row.role) === 'pooled',
+            print: printOf(row),
+          })),
         total: read.stackerCount.get(cycle, key)?.total ?? 0,
       };
     },

@@ -111,17 +111,19 @@ function balanceChangeQueries(db: Database) {
     const row = stx.get(principal, txId);
     if (row === null) return [];
     const { position } = row;
-    const changes: Keyed[] = tokens.all(principal, position).map(({ token, identifier, sent, received }) => ({
-      position,
-      kind: token,
-      identifier,
-      change: {
-        txId,
-        asset: { type: storedToken.nameOf(token), identifier },
-        sent: BigInt(sent),
-        received: BigInt(received),
-      },
-    }));
+    const changes: Keyed[] = tokens
+      .all(principal, position)
+      .map(({ token, identifier, sent, received }) => ({
+        position,
+        kind: token,
+        identifier,
+        change: {
+          txId,
+          asset: { type: storedToken.nameOf(token), identifier },
+          sent: BigInt(sent),
+          received: BigInt(received),
+        },
+      }));
     if ((row.affected & AFFECTED.stxMoved) !== 0) {
       const [sent, received] = [BigInt(row.stx_sent), BigInt(row.stx_received)];
       changes.push({

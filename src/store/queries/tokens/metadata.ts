@@ -142,20 +142,14 @@ export function tokenMetadataQueries(db: Database) {
       const isSearched = [name, symbol, address].some((condition) => condition !== null);
       if (isSearched && all > MAX_SEARCHED) throw new TooMuchWorkError('There are too many fungible tokens to search');
       const total = isSearched ? (read.countFts.get(...conditions)?.total ?? 0) : all;
-      const items = fts[by][direction].all(...conditions, limit, offset).map((row) => ({
-        ...factsOf(row),
-        contractId: row.address,
-        asset: row.identifier,
-        txId: row.tx_id,
-      }));
+      const items = fts[by][direction]
+        .all(...conditions, limit, offset)
+        .map((row) => ({ ...factsOf(row), contractId: row.address, asset: row.identifier, txId: row.tx_id }));
       return { items, total };
     },
 
     /** Numbers of contracts, tokens and jobs. */
-    counts: (): TokenCounts => ({
-      families: familyCounts(),
-      jobs: jobs(),
-    }),
+    counts: (): TokenCounts => ({ families: familyCounts(), jobs: jobs() }),
 
     /** Increases with each answer of the node about tokens. A value is never used twice, not even by another index. */
     version: (): number => read.version.get()?.version ?? 0,
