@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test';
 import { join } from 'node:path';
+import { serverStates } from '../src/api/server-state.ts';
 import type { ServiceName } from '../src/base/log-events.ts';
 import { levelOf } from '../src/log.ts';
 
@@ -28,4 +29,10 @@ const serviceNames: Record<ServiceName, true> = {
 test('docs/logs.md explains each service that can fail once', () => {
   const rows = [...services.matchAll(/^\| `(\w+)` \| .+ \|$/gm)].map(([, service]) => service);
   expect(rows.sort()).toEqual(Object.keys(serviceNames).sort());
+});
+
+test('docs/logs.md lists each state of a server, in the order in which they apply', () => {
+  const states = page.slice(page.indexOf('## States\n'), page.indexOf('### Server\n'));
+  const rows = [...states.matchAll(/^\| `(\w+)` \| .+ \|$/gm)].map(([, state]) => state);
+  expect(rows).toEqual([...serverStates]);
 });

@@ -16,10 +16,11 @@ const UNITS = [
   ['TB', 1e12],
 ] as const;
 
-/** Formats bytes with three significant digits: `1.25 MB`. */
+/** Formats bytes with at most three significant digits: `1.25 MB`. */
 export function bytes(value: number): string {
-  const unit = UNITS.findLast(([, size]) => value >= size);
-  return unit === undefined ? `${value} B` : `${Number((value / unit[1]).toPrecision(3))} ${unit[0]}`;
+  const rounded = Number(value.toPrecision(3));
+  const unit = UNITS.findLast(([, size]) => rounded >= size);
+  return unit === undefined ? `${value} B` : `${Number((rounded / unit[1]).toPrecision(3))} ${unit[0]}`;
 }
 
 /** Formats a share in per cent with at most two decimals. A share that would round to zero is `<0.01 %`. */

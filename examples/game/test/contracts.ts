@@ -3,10 +3,21 @@ import type { Principal, Uint } from 'stackside/test';
 
 export type Contracts = {
   game: {
-    calls: { move: { args: [steps: Uint]; value: { ok: bigint } | { err: bigint } } };
+    calls: {
+      move: {
+        args: [steps: Uint];
+        value: { ok: bigint } | { err: bigint };
+      };
+    };
     reads: {
-      'get-position': { args: [player: Principal]; value: bigint };
-      'get-winner': { args: []; value: string | null };
+      'get-position': {
+        args: [player: Principal];
+        value: bigint;
+      };
+      'get-winner': {
+        args: [];
+        value: string | null;
+      };
     };
   };
 };

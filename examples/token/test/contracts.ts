@@ -4,19 +4,40 @@ import type { Buffer, Optional, Principal, Uint } from 'stackside/test';
 export type Contracts = {
   token: {
     calls: {
-      mint: { args: [amount: Uint, recipient: Principal]; value: { ok: boolean } | { err: bigint } };
+      mint: {
+        args: [amount: Uint, recipient: Principal];
+        value: { ok: boolean } | { err: bigint };
+      };
       transfer: {
         args: [amount: Uint, sender: Principal, recipient: Principal, memo: Optional<Buffer>];
         value: { ok: boolean } | { err: bigint };
       };
     };
     reads: {
-      'get-balance': { args: [owner: Principal]; value: { ok: bigint } | { err: null } };
-      'get-decimals': { args: []; value: { ok: bigint } | { err: null } };
-      'get-name': { args: []; value: { ok: string } | { err: null } };
-      'get-symbol': { args: []; value: { ok: string } | { err: null } };
-      'get-token-uri': { args: []; value: { ok: null | null } | { err: null } };
-      'get-total-supply': { args: []; value: { ok: bigint } | { err: null } };
+      'get-balance': {
+        args: [owner: Principal];
+        value: { ok: bigint } | { err: null };
+      };
+      'get-decimals': {
+        args: [];
+        value: { ok: bigint } | { err: null };
+      };
+      'get-name': {
+        args: [];
+        value: { ok: string } | { err: null };
+      };
+      'get-symbol': {
+        args: [];
+        value: { ok: string } | { err: null };
+      };
+      'get-token-uri': {
+        args: [];
+        value: { ok: null | null } | { err: null };
+      };
+      'get-total-supply': {
+        args: [];
+        value: { ok: bigint } | { err: null };
+      };
     };
   };
 };

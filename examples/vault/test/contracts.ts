@@ -4,9 +4,20 @@ import type { Principal, Uint } from 'stackside/test';
 export type Contracts = {
   vault: {
     calls: {
-      deposit: { args: [amount: Uint, seconds: Uint]; value: { ok: bigint } | { err: bigint } };
-      withdraw: { args: []; value: { ok: bigint } | { err: bigint } };
+      deposit: {
+        args: [amount: Uint, seconds: Uint];
+        value: { ok: bigint } | { err: bigint };
+      };
+      withdraw: {
+        args: [];
+        value: { ok: bigint } | { err: bigint };
+      };
     };
-    reads: { 'get-deposit': { args: [owner: Principal]; value: { amount: bigint; until: bigint } | null } };
+    reads: {
+      'get-deposit': {
+        args: [owner: Principal];
+        value: { amount: bigint; until: bigint } | null;
+      };
+    };
   };
 };
