@@ -32,7 +32,7 @@ test('docs/logs.md explains each service that can fail once', () => {
 });
 
 test('docs/logs.md lists each state of a server, in the order in which they apply', () => {
-  const states = page.slice(page.indexOf('## States\n'), page.indexOf('### Server\n'));
+  const states = page.slice(page.indexOf('## States\n'), page.indexOf('`/ready` is 200'));
   const rows = [...states.matchAll(/^\| `(\w+)` \| .+ \|$/gm)].map(([, state]) => state);
   expect(rows).toEqual([...serverStates]);
 });

@@ -4,8 +4,7 @@ import { secp256k1 } from '@noble/curves/secp256k1.js';
 import { BytesReader } from '../codec/bytes-reader.ts';
 import { u32 } from '../codec/clarity-encode.ts';
 import { hash160, sha256, sha512_256 } from '../codec/hash.ts';
-import type { MultiSignature, SpendingCondition, Transaction } from '../codec/transaction.ts';
-import { AUTH } from '../codec/transaction.ts';
+import { AUTH, type MultiSignature, type SpendingCondition, type Transaction } from '../codec/transaction.ts';
 import { concat, u8, u16, u64 } from './bytes.ts';
 
 const { Point, Signature } = secp256k1;

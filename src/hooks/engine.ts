@@ -23,8 +23,7 @@ import { type ActiveHook, activeHook, evaluationsLeft, type Options, reachedLimi
 import { type Counted, type EngineTransaction, Notifications } from './evaluation/notifications.ts';
 import { chainSteps, liveHooks, type Step, stepOfChange } from './evaluation/steps.ts';
 import { Matcher } from './matching/matching.ts';
-import type { HookEvent, HookLog } from './reporting.ts';
-import { type HookTimers, newCounters } from './reporting.ts';
+import { type HookEvent, type HookLog, type HookTimers, newCounters } from './reporting.ts';
 
 /** A hook that was interrupted or has expired. A hook that its consumer disabled is not reported. */
 export interface HookStopped {

@@ -18,8 +18,7 @@ import { isOwnPath, pathReader, queryReader, refuseUnknown, type Values } from '
 import type { RateLimiter } from './rate-limit.ts';
 import { bodyReader } from './request-body.ts';
 import { pathAndQuery, pathStart } from './request-url.ts';
-import type { Responder } from './respond.ts';
-import { inParts, Streamed, streamedResponse } from './respond.ts';
+import { inParts, type Responder, Streamed, streamedResponse } from './respond.ts';
 import type { ResponseCache } from './response-cache.ts';
 
 export interface RequestMetrics {

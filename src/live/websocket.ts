@@ -12,14 +12,16 @@ import {
   PONG,
   parsedMessage,
 } from './connection.ts';
-import type { Message, Subscriber, Subscriptions } from './subscriptions.ts';
 import {
   hexText,
   MAX_VALUE,
+  type Message,
   nftAssetTopic,
   nftCollectionTopic,
   plainTopic,
   principalTopic,
+  type Subscriber,
+  type Subscriptions,
   type Topic,
   TX_ID_LENGTH,
   transactionTopic,

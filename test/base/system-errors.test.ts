@@ -99,7 +99,7 @@ test('a full database is reported through the error that it causes', () => {
     }
   });
   expect(error.message).toBe('The disk of DATA is full.');
-  expect(error.exitCode).toBe(EXIT.operator);
+  expect(error.exitCode).toBe(EXIT.temporary);
 });
 
 test("SQLite reports a full disk if the write-ahead log's index can't grow", () => {

@@ -4,8 +4,14 @@ import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { serverStates, stateWords } from '../../src/api/server-state.ts';
 import { RULES } from '../../src/api/shared/identifiers.ts';
-import type { PostCondition, ServerStatus, Transaction, TransactionEvent } from '../../src/console/app/api/api.ts';
-import { messageOf, urlOf } from '../../src/console/app/api/api.ts';
+import {
+  messageOf,
+  type PostCondition,
+  type ServerStatus,
+  type Transaction,
+  type TransactionEvent,
+  urlOf,
+} from '../../src/console/app/api/api.ts';
 import {
   blockTitle,
   branchRows,

@@ -150,12 +150,12 @@ for (const [args, code] of printing) {
   });
 
   test.skipIf(!existsSync('/dev/full'))(
-    `${args.join(' ')} ends with 1 if there is no space for its output`,
+    `${args.join(' ')} ends with 75 if there is no space for its output`,
     async () => {
       const { stderr, code } = await inShell('"$@" > /dev/full', args);
       expect(stderr).toMatch(TWO_LINES);
       expect(stderr).toStartWith('The disk of stdout is full.');
-      expect(code).toBe(1);
+      expect(code).toBe(75);
     },
   );
 }

@@ -1,5 +1,5 @@
-import { Database } from 'bun:sqlite';
 /** The faucets, with small stand-ins for a Stacks and a Bitcoin node. */
+import { Database } from 'bun:sqlite';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test';
 import { p2pkh, p2wpkh, Transaction } from '@scure/btc-signer';
 import { pubECDSA } from '@scure/btc-signer/utils.js';

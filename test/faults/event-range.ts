@@ -2,8 +2,7 @@
 import { systemClock } from '../../src/base/clock.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { parseDefinition, readDefinition } from '../../src/hooks/definition/definition.ts';
-import type { HookCommands } from '../../src/hooks/machine.ts';
-import { type HookMachine, hookMachine } from '../../src/hooks/machine.ts';
+import { type HookCommands, type HookMachine, hookMachine } from '../../src/hooks/machine.ts';
 import { commandsOf } from '../../src/store/ingest/commands.ts';
 import type { IngestOptions, ReceivedEvent } from '../../src/store/ingest/ingest.ts';
 import type { MachineParts } from '../../src/store/ingest/state-machine.ts';

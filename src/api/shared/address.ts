@@ -1,5 +1,6 @@
 /** Addresses as v1 and v2 return them. */
 import { type Static, type TProperties, Type } from '@sinclair/typebox';
+import { exactNumber } from '../../base/json.ts';
 import { toHex } from '../../codec/hex.ts';
 import {
   MAX_NONCES,
@@ -14,7 +15,6 @@ import { type EventOf, sides, type TransactionEvent, transactionEvent } from './
 import {
   ClarityPair,
   clarity,
-  exactNumber,
   fields,
   Hash,
   Height,

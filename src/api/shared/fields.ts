@@ -205,8 +205,6 @@ export const costFields = fields<{ cost: ExecutionCost }>()({
   execution_cost_write_length: [Uint64, ({ cost }) => exactNumber(cost.writeLength)],
 });
 
-export { exactNumber };
-
 /** A memo in hex and as text without its padding; null if there is none. */
 export const memo = (bytes: Uint8Array | null) =>
   bytes === null ? null : { hex: toHex(bytes), repr: memoText(bytes) };

@@ -2,8 +2,7 @@
 
 import { type TSchema, Type } from '@sinclair/typebox';
 import { toHex } from '../../codec/hex.ts';
-import type { Payload } from '../../codec/payload.ts';
-import { tenureChangeCauses } from '../../codec/payload.ts';
+import { type Payload, tenureChangeCauses } from '../../codec/payload.ts';
 import { payloadOf } from '../../codec/transaction.ts';
 import type { SummaryPayload } from '../../store/model/transaction.ts';
 import { Amount, ClarityPair, type Field, Hash, Hex, named, object, words } from './fields.ts';

@@ -1,6 +1,7 @@
 /** Transactions as v1 and v2 return them: flat objects, mined or pending, in lists and as single transactions. */
 
 import { type Static, Type } from '@sinclair/typebox';
+import { exactNumber } from '../../base/json.ts';
 import { ANCHORED_SEQUENCE } from '../../chain/block.ts';
 import { functionSignature, typedArguments } from '../../codec/abi.ts';
 import { decodedOrThrow } from '../../codec/bytes-reader.ts';
@@ -23,7 +24,6 @@ import {
   ClarityPair,
   clarity,
   costFields,
-  exactNumber,
   fields,
   Hash,
   Height,

@@ -1,5 +1,6 @@
 /** Stacking by pox-2 to pox-4, from the prints of their contracts. */
 import { type Static, type TProperties, Type } from '@sinclair/typebox';
+import { exactNumber } from '../../base/json.ts';
 import type { StackingPrint } from '../../chain/pox/stacking.ts';
 import { poxAddressRaw } from '../../codec/bitcoin-address.ts';
 import { toHex } from '../../codec/hex.ts';
@@ -18,18 +19,7 @@ import { pathSegment } from '../../http/request-url.ts';
 import { Redirect, type Route, route, WITHOUT_INDEX } from '../../http/route.ts';
 import type { StackingVersion, StackingEvent as StoredStackingEvent } from '../../store/model/staking.ts';
 import { example } from '../shared/examples/examples.ts';
-import {
-  Amount,
-  bitcoinAddress,
-  exactNumber,
-  Hash,
-  Height,
-  Hex,
-  named,
-  nullable,
-  Principal,
-  Uint64,
-} from '../shared/fields.ts';
+import { Amount, bitcoinAddress, Hash, Height, Hex, named, nullable, Principal, Uint64 } from '../shared/fields.ts';
 import { HexHash, Principal as PrincipalParameter, unanchored } from '../shared/parameters.ts';
 
 const Integer = Type.String({ $id: 'IntegerText', pattern: '^[0-9]+$' });

@@ -1,9 +1,10 @@
 /** Fees of pending transactions. */
 import { type Static, Type } from '@sinclair/typebox';
+import { exactNumber } from '../../base/json.ts';
 import { mempool as mempoolTag } from '../../http/etag.ts';
 import { route } from '../../http/route.ts';
 import type { OfferedFee } from '../../store/model/transaction.ts';
-import { exactNumber, named, Uint64 } from '../shared/fields.ts';
+import { named, Uint64 } from '../shared/fields.ts';
 
 /** micro-STX. */
 const Priorities = named('FeePriorities', {

@@ -1,5 +1,6 @@
 /** Transactions as v3 returns them: mined and pending, single and in lists; and positions on the chain. */
 import { Type } from '@sinclair/typebox';
+import { exactNumber } from '../../base/json.ts';
 import type { Signer } from '../../chain/block.ts';
 import { decodedOrThrow } from '../../codec/bytes-reader.ts';
 import { decodeArguments } from '../../codec/clarity.ts';
@@ -21,7 +22,6 @@ import {
   ClarityPair,
   CostObject,
   clarity,
-  exactNumber,
   executionCost,
   fields,
   Hash,

@@ -251,8 +251,7 @@ export const check = command('check', {
   ],
   async run({ settings }, { format, deep, node, sample, all, rate }: CheckCommandOptions) {
     if (node) {
-      const [{ checkAgainstNode }, { checkWatch }, { nodeRpc }] = await Promise.all([
-        import('./check.ts'),
+      const [{ checkAgainstNode, checkWatch }, { nodeRpc }] = await Promise.all([
         import('./check.ts'),
         import('../../node/rpc.ts'),
       ]);

@@ -10,8 +10,7 @@ import { isSendable } from '../../store/hooks/records.ts';
 import type { HookReads } from '../../store/hooks/store.ts';
 import type { QueueName } from '../../store/rows/enums.ts';
 import { isOpen } from '../commands/deliveries.ts';
-import type { HookTimers } from '../reporting.ts';
-import { type HookLog, logTaskFailure } from '../reporting.ts';
+import { type HookLog, type HookTimers, logTaskFailure } from '../reporting.ts';
 import {
   type AttemptResult,
   type DeliveryRequest,

@@ -40,7 +40,7 @@ import { type Trials, trialRoutes } from './trials.ts';
 /** Maximum requested evaluations of a hook that may wait for its receiver. */
 const MAX_WAITING = 10_000;
 
-/** Rule of the start of a hook that is enabled already. Only requests are checked: entries of the log may break the rule. */
+/** Why a hook that is enabled can't start elsewhere. Only requests are checked: entries of the log may break the rule. */
 const NEEDS_DISABLED =
   'needs a disabled chainhook; disable it first, or send past blocks with POST /chainhooks/me/{uuid}/backfills';
 

@@ -10,8 +10,7 @@ import { query, type Stored } from '../rows/statement.ts';
 import { inserter, type NewRow, table } from '../rows/table.ts';
 import { anchorBurnBlocksTable, blocksTable, microblocksTable, minerRewardsTable } from '../rows/tables.ts';
 import type { Dictionaries } from './dictionary.ts';
-import type { HotRows } from './hot-rows.ts';
-import { counter } from './hot-rows.ts';
+import { counter, type HotRows } from './hot-rows.ts';
 
 const size = (block: Block): number => block.transactions.reduce((total, { raw }) => total + raw.length, 0);
 

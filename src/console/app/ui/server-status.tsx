@@ -4,8 +4,7 @@
  */
 import { effect, signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
-import type { ServerStatus } from '../api/api.ts';
-import { assertRequestError, get, type RequestError } from '../api/api.ts';
+import { assertRequestError, get, type RequestError, type ServerStatus } from '../api/api.ts';
 import { tipVersion } from '../api/live.ts';
 import { liveQuery } from '../api/live-query.ts';
 import type { Loaded } from '../api/use-answer.ts';

@@ -1,8 +1,7 @@
 /** Transactions as sentences and in tables. */
 
 import { contractNameOf } from '../../../codec/address.ts';
-import type { ListedPending, ListedTransaction } from '../api/api.ts';
-import { urlOf } from '../api/api.ts';
+import { type ListedPending, type ListedTransaction, urlOf } from '../api/api.ts';
 import { tipVersion } from '../api/live.ts';
 import { useGet } from '../api/use-answer.ts';
 import type { ChosenFilters } from '../chain/filters.ts';

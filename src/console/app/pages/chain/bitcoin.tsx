@@ -1,7 +1,6 @@
 /** The pages of Bitcoin: blocks with their Stacks blocks and payments to stackers, and an address with its payments. */
 
-import type { BitcoinBlock as BitcoinBlockObject } from '../../api/api.ts';
-import { get } from '../../api/api.ts';
+import { type BitcoinBlock as BitcoinBlockObject, get } from '../../api/api.ts';
 import { tip, tipVersion } from '../../api/live.ts';
 import { useAnswer, useGet } from '../../api/use-answer.ts';
 import { count, plural } from '../../chain/format.ts';

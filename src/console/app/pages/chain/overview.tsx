@@ -1,8 +1,7 @@
 /** The overview: the state of the server and of the chain, the newest blocks, charts, the mempool. */
 
 import { useState } from 'preact/hooks';
-import type { ServerStatus } from '../../api/api.ts';
-import { get } from '../../api/api.ts';
+import { get, type ServerStatus } from '../../api/api.ts';
 import { tip, tipVersion } from '../../api/live.ts';
 import { consumerHeaders } from '../../api/session.ts';
 import { mapLoaded, useAnswer, useGet } from '../../api/use-answer.ts';

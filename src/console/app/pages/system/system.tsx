@@ -2,8 +2,7 @@
 
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import type { ServerStatus } from '../../api/api.ts';
-import { type Answer, post, remove } from '../../api/api.ts';
+import { type Answer, post, remove, type ServerStatus } from '../../api/api.ts';
 import { mapLoaded, useGet } from '../../api/use-answer.ts';
 import { bytes, count, duration, hasWords, percent, plural, visible, words } from '../../chain/format.ts';
 import { isLogMatch, parseLogFields } from '../../chain/log.ts';
