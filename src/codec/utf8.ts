@@ -51,7 +51,7 @@ function byteRank(unit: number): number {
   return unit >= 0xd800 && unit <= 0xdfff ? unit + 0x10000 : unit;
 }
 
-/** Made at its first use, because few processes need it: its tables take 4 ms to load, a twelfth of a short command. */
+/** Made at its first use, because few processes need it: its tables take 4 ms to load. */
 const graphemes = lazy(() => new Intl.Segmenter(undefined, { granularity: 'grapheme' }));
 
 /** Unprintable code points: control, format, surrogate, private use, unassigned, and every separator but the space. */
