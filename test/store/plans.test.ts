@@ -241,6 +241,14 @@ test('every module of queries exports its statements, except those without any',
   expect(modules.filter((name) => !withStatements.has(name)).sort()).toEqual(without);
 });
 
+test('no module of queries has a statement of its own beside the exported ones', async () => {
+  for await (const file of new Glob('**/*.ts').scan(folder)) {
+    const text = await Bun.file(join(folder, file)).text();
+    const own = text.match(/^(export )?const \w+ = query\b.*/gm) ?? [];
+    expect(own, `Move the statements of ${file} into its sql, so that these tests see their plans`).toEqual([]);
+  }
+});
+
 test('every exception is needed by its statement', () => {
   for (const [name, exceptions] of Object.entries(mayScan)) {
     const plan = planOf(statements.get(name));
