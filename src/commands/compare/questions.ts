@@ -222,7 +222,7 @@ export const routes: readonly Route[] = Object.entries(ROUTES).flatMap(([subject
 type Sample = Readonly<Record<string, string | number>>;
 export type Samples = Readonly<Record<string, readonly Sample[]>>;
 
-/** Parts of a whole: its multiples, less whole numbers, are spread evenly, however many there are. */
+/** Multiples of this number, modulo 1, are spread evenly, however many there are. */
 const DISTANCE = (Math.sqrt(5) - 1) / 2;
 const spread = (turn: number, length: number): number => Math.floor(((turn * DISTANCE) % 1) * length);
 const pick = <T>(items: readonly T[], turn: number): T | undefined => items[spread(turn, items.length)];
@@ -260,7 +260,7 @@ export function makeQuestion({ path, subject, query }: Route, samples: Samples, 
   };
 }
 
-/** Maximum number of samples of one kind in a round, and of samples that a round reads lists for. */
+/** Maximum number of samples of one kind in a round, and of parents whose lists a round reads. */
 const MAX_SAMPLES = 24;
 const FEW = 8;
 /** Number of places in a list where a round may begin. */

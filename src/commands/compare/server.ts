@@ -65,7 +65,7 @@ function parseBody(text: string): unknown {
   }
 }
 
-/** Whether an answer may pass. A Stackside without older blocks stays without them. */
+/** Whether a retry may get another answer. A Stackside without older blocks stays without them. */
 const isPassing = ({ status, body }: Answer): boolean =>
   PASSING.has(status) && Object(body).code !== 'HISTORY_INCOMPLETE';
 
