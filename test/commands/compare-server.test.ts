@@ -75,18 +75,39 @@ test('waits as long as 429 and 503 responses require, and does not wait for hour
   );
   expect(await clientOf(busy.url, clock).ask('/')).toMatchObject({ status: 200 });
   expect(clock.waits).toEqual([17_000, 17_000]);
-  const closed = serverOf(() => new Response('', { status: 429, headers: { 'retry-after': '3600' } }));
-  expect(await clientOf(closed.url, quickClock()).ask('/')).toEqual(new NoAnswer(`${closed.url} is too busy`));
-  expect(closed.requests.length).toBe(1);
+  for (const status of [429, 503]) {
+    const closed = serverOf(() => new Response('', { status, headers: { 'retry-after': '3600' } }));
+    const { message } = await refusal(clientOf(closed.url, quickClock()).ask('/'));
+    expect(message).toBe(`${closed.url} is too busy: it returned ${status} with Retry-After 3,600 seconds.`);
+    expect(closed.requests.length).toBe(1);
+  }
+});
+
+test('waits until the date of a Retry-After', async () => {
+  const clock = quickClock();
+  const headers = { 'retry-after': 'Thu, 01 Jan 1970 00:02:00 GMT' };
+  const { url } = serverOf((_, number) =>
+    number === 1 ? new Response('', { status: 503, headers }) : Response.json(1),
+  );
+  expect(await clientOf(url, clock).ask('/')).toMatchObject({ status: 200 });
+  expect(clock.waits).toEqual([120_000]);
+});
+
+test('a 429 that stays after the retries stops the command', async () => {
+  const { url, requests } = serverOf(() => new Response('', { status: 429 }));
+  const { message } = await refusal(clientOf(url, quickClock()).ask('/'));
+  expect(message).toBe(`${url} is too busy: it returned 429.`);
+  expect(requests.length).toBe(4);
 });
 
 test('gives up on a request that a busy server never answers; five in a row stop the command', async () => {
   const clock = quickClock();
   const { url, requests } = serverOf(() => new Response('', { status: 503 }));
   const server = clientOf(url, clock);
-  for (let i = 0; i < 4; i++) expect(await server.ask('/')).toEqual(new NoAnswer(`${url} is too busy`));
+  for (let i = 0; i < 4; i++)
+    expect(await server.ask('/')).toEqual(new NoAnswer(`${url} is too busy: it returned 503`));
   expect(clock.waits.slice(0, 3)).toEqual([1_000, 4_000, 16_000]);
-  expect((await refusal(server.ask('/'))).message).toBe(`${url} is too busy.`);
+  expect((await refusal(server.ask('/'))).message).toBe(`${url} is too busy: it returned 503.`);
   expect(requests.length).toBe(20);
 });
 
@@ -168,6 +189,16 @@ test('follows redirects only on the same host, and at most three', async () => {
   const before = requests.length;
   expect(await server.ask('/round')).toMatchObject({ status: 302 });
   expect(requests.length - before).toBe(4);
+});
+
+test('follows a redirect to https on the same hostname', async () => {
+  const { url, requests } = serverOf((request) =>
+    Response.redirect(`https://127.0.0.1:1${new URL(request.url).pathname}`),
+  );
+  const { message } = await refusal(clientOf(url, quickClock()).ask('/extended'));
+  expect(message).toBe(`${url} can't be reached.`);
+  // A server that only redirected may not exist.
+  expect(requests.length).toBe(1);
 });
 
 test('large numbers keep their digits, and a body that is not JSON is returned as text', async () => {

@@ -1,9 +1,11 @@
 /** One of the two servers: requests at a limited rate, and the blocks that both have. */
 import type { Clock } from '../../base/clock.ts';
 import { OperatorError, TemporaryError } from '../../base/errors.ts';
+import { plural } from '../../base/format.ts';
 import { isTooDeep, MAX_FOREIGN_DEPTH } from '../../base/json.ts';
 import { withRetries } from '../../base/service.ts';
 import { makePacer } from '../../base/turns.ts';
+import { utcMicroseconds } from '../../base/utc-time.ts';
 import { UnreachableError, wholeAnswer } from '../../http/direct-fetch.ts';
 
 export interface Answer {
@@ -36,12 +38,13 @@ export const ANSWER_MS = 30_000;
 /** Maximum number of retries, and milliseconds before the first; each wait is four times as long as the one before. */
 const RETRIES = 3;
 const FIRST_RETRY_MS = 1_000;
-/** Maximum seconds in `Retry-After` to wait. */
+/** Maximum seconds in `Retry-After` to wait. If a busy server asks for more, the command stops. */
 const MAX_WAIT = 300;
 /** Number of consecutive questions without an answer until the command stops. */
 const MAX_FAILURES = 5;
 /** Statuses of a busy server, and those that may pass when the request is repeated. */
-const BUSY: ReadonlySet<number> = new Set([429, 503]);
+const TOO_MANY = 429;
+const BUSY: ReadonlySet<number> = new Set([TOO_MANY, 503]);
 const PASSING: ReadonlySet<number> = new Set([...BUSY, 500, 502, 504]);
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 307, 308]);
 const MAX_REDIRECTS = 3;
@@ -69,6 +72,17 @@ function parseBody(text: string): unknown {
 const isPassing = ({ status, body }: Answer): boolean =>
   PASSING.has(status) && Object(body).code !== 'HISTORY_INCOMPLETE';
 
+/** Parses a `Retry-After`, which is seconds or a date. @returns seconds from now; 0 if it is neither */
+function secondsIn(retryAfter: string, now: number): number {
+  if (/^\d+$/.test(retryAfter)) return Number(retryAfter);
+  const time = utcMicroseconds(retryAfter);
+  return time === null ? 0 : Math.max(0, Math.ceil((time / 1_000 - now) / 1_000));
+}
+
+/** Whether a redirect stays on the server. Another server must not get the key, and TLS must not change to plain text. */
+const isSameServer = (from: URL, to: URL): boolean =>
+  to.origin === from.origin || (to.hostname === from.hostname && from.protocol === 'http:' && to.protocol === 'https:');
+
 async function toAnswer(response: Response): Promise<Answer> {
   const { status, headers } = response;
   const type = (headers.get('content-type') ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? '';
@@ -93,7 +107,8 @@ export class Server {
   /**
    * Sends a question. Repeats the request if the server is busy or fails, or if a connection breaks that worked before.
    * @param target path and query
-   * @throws TemporaryError if the server can't be reached, or doesn't answer several questions in a row
+   * @throws TemporaryError if the server can't be reached, limits the requests for longer than the command waits, or doesn't
+   *   answer several questions in a row
    */
   async ask(target: string): Promise<Answer | NoAnswer> {
     const send = () => this.#send(target);
@@ -105,13 +120,28 @@ export class Server {
     if (attempts > RETRIES) return null;
     const wait = FIRST_RETRY_MS * 4 ** (attempts - 1);
     if (answer instanceof UnreachableError) return this.#hasAnswered && BROKEN.has(answer.failure) ? wait : null;
-    const seconds = Number(answer.headers.get('retry-after')) || 0;
+    const seconds = this.#secondsAfter(answer);
     return isPassing(answer) && seconds <= MAX_WAIT ? Math.max(wait, 1_000 * seconds) : null;
   }
 
+  #secondsAfter({ headers }: Answer): number {
+    return secondsIn(headers.get('retry-after') ?? '', this.options.clock.now());
+  }
+
+  /** The error of a busy server; null for any other answer. @throws TemporaryError if it must not get more requests now */
+  #busyError(answer: Answer): UnreachableError | null {
+    if (!BUSY.has(answer.status) || !isPassing(answer)) return null;
+    const seconds = this.#secondsAfter(answer);
+    const wait = seconds === 0 ? '' : ` with Retry-After ${plural(seconds, 'second')}`;
+    const message = `${this.url} is too busy: it returned ${answer.status}`;
+    if (answer.status === TOO_MANY || seconds > MAX_WAIT) {
+      throw new TemporaryError(`${message}${wait}.`, 'Run the command again later with a lower --rate.');
+    }
+    return new UnreachableError(message, {}, 'late');
+  }
+
   #count(answer: Answer | UnreachableError): Answer | NoAnswer {
-    const isBusy = !(answer instanceof UnreachableError) && BUSY.has(answer.status) && isPassing(answer);
-    const error = isBusy ? new UnreachableError(`${this.url} is too busy`, {}, 'late') : answer;
+    const error = answer instanceof UnreachableError ? answer : (this.#busyError(answer) ?? answer);
     if (!(error instanceof UnreachableError)) {
       this.#failures = 0;
       return error;
@@ -131,12 +161,12 @@ export class Server {
         await this.#turn();
         this.requests += 1;
         const response = await wholeAnswer(url, { headers }, { server: this.url, timeoutMs: ANSWER_MS, clock });
-        this.#hasAnswered = true;
         const location = REDIRECTS.has(response.status) ? (response.headers.get('location') ?? '') : '';
         const next = URL.parse(location, url.href);
-        // Another server must not get the key.
-        if (location === '' || next?.origin !== url.origin || redirects === MAX_REDIRECTS)
+        if (location === '' || next === null || !isSameServer(url, next) || redirects === MAX_REDIRECTS) {
+          this.#hasAnswered = true;
           return await toAnswer(response);
+        }
         url = next;
       }
     } catch (error) {
