@@ -16,6 +16,8 @@ export interface ComparedAnswers {
 export interface KnownReason {
   /** Routes; `*` stands for any text. */
   routes: readonly string[];
+  /** The same routes, to match with. */
+  patterns: readonly RegExp[];
   /** Fields; `*` at the end stands for any rest. */
   paths: readonly string[];
   /** The answer of each server, in words. */
@@ -80,10 +82,12 @@ const LOCKS = `${LOCK} ${within('stx.', LOCK)}`;
 const NONCES = 'last_executed_tx_nonce possible_next_nonce last_confirmed_nonce next_nonce';
 const TX_COUNTS = 'tx_count total_tx_count txs[*] tx_index block_time block_time_iso block.tx_index';
 
+const toPattern = (route: string): RegExp => new RegExp(`^${RegExp.escape(route).replaceAll('\\*', '.*')}$`);
+
 /** Declares a known difference. @param place routes and fields, separated by a colon */
 function known(place: string, when: KnownReason['when'], here: string, there: string): KnownReason {
   const [routes = [], paths = []] = place.split(/:\s/).map((part) => part.trim().split(/\s+/));
-  return { routes, paths, here, there, when };
+  return { routes, patterns: routes.map(toPattern), paths, here, there, when };
 }
 
 /** Differences between a Stackside and the API that it replaces. */
@@ -225,8 +229,6 @@ export const commonReasons: readonly KnownReason[] = [
   ),
 ];
 
-const toPattern = (route: string): RegExp => new RegExp(`^${RegExp.escape(route).replaceAll('\\*', '.*')}$`);
-
 const fitsPath = (path: string, pattern: string): boolean =>
   pattern.endsWith('[*]') || !pattern.endsWith('*') ? path === pattern : path.startsWith(pattern.slice(0, -1));
 
@@ -237,9 +239,9 @@ export const reasonFor = (
   comparedAnswers: ComparedAnswers,
 ): KnownReason | null =>
   reasons.find(
-    ({ routes, paths, when }) =>
-      paths.some((pattern) => fitsPath(difference.path, pattern)) &&
-      routes.some((route) => toPattern(route).test(comparedAnswers.route)) &&
+    ({ patterns, paths, when }) =>
+      paths.some((path) => fitsPath(difference.path, path)) &&
+      patterns.some((pattern) => pattern.test(comparedAnswers.route)) &&
       when(difference, comparedAnswers),
   ) ?? null;
 
