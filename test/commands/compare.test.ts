@@ -4,7 +4,7 @@ import { afterAll, expect, test } from 'bun:test';
 import { cpSync } from 'node:fs';
 import { OperatorError, TemporaryError } from '../../src/base/errors.ts';
 import { type CompareOptions, compare, type Tally, textReport, totalsOf } from '../../src/commands/compare/compare.ts';
-import { routes } from '../../src/commands/compare/questions.ts';
+import { makeQuestion, readSamples, routes } from '../../src/commands/compare/questions.ts';
 import { apartText, type CommonChain, Server } from '../../src/commands/compare/server.ts';
 import { SimulatedChain } from '../../src/devnet/chain.ts';
 import type { NodeEvent } from '../../src/devnet/node-event.ts';
@@ -300,6 +300,25 @@ test('different statuses, content types and invalid bodies are differences', asy
       '/extended/v1/info/network_block_time/{network} ',
     ]),
   );
+});
+
+test('a round reads each list once, and its samples have every parameter of the routes', async () => {
+  const targets: string[] = [];
+  const client = clientOf(server.api);
+  const counting: Pick<Server, 'ask'> = {
+    ask(target) {
+      targets.push(target);
+      return client.ask(target);
+    },
+  };
+  const samples = await readSamples(counting, { lowest: 1, highest: 34 }, 0);
+  expect(targets.length).toBe(new Set(targets).size);
+  for (const route of routes) {
+    for (let turn = 0; turn < 24; turn++) {
+      const target = makeQuestion(route, samples, turn)?.target ?? '/none';
+      expect(target).not.toMatch(/^[^?]*(\/\/|\/$|\/\?)|[=/]undefined\b/);
+    }
+  }
 });
 
 test('two comparisons at the same height send the same requests, and each round sends others', async () => {

@@ -1,6 +1,6 @@
 /** The questions for two servers: a table of the routes, and samples from rows of this server for their parameters. */
 import { fieldOf } from './differences.ts';
-import { NoAnswer, type Server } from './server.ts';
+import { type Answer, NoAnswer, type Server } from './server.ts';
 
 export interface Question {
   /** The path of the route, as it is declared. */
@@ -322,6 +322,7 @@ export async function readSamples(
 ): Promise<Samples> {
   const turn = highest + round;
   const principals = new Set<string>();
+  const answers = new Map<string, Answer | NoAnswer>();
 
   /** Items at equal distances. */
   const few = <T>(items: readonly T[], limit: number): T[] =>
@@ -331,7 +332,9 @@ export async function readSamples(
 
   /** The rows of a list, or the object at a path; none for anything but a 200. */
   async function rowsAt(target: string): Promise<readonly unknown[]> {
-    const answer = await server.ask(target);
+    // Several subjects have the same list.
+    const answer = answers.get(target) ?? (await server.ask(target));
+    answers.set(target, answer);
     if (answer instanceof NoAnswer || answer.status !== 200) return [];
     const { results, namespaces = results } = Object(answer.body);
     return [namespaces ?? answer.body].flat();
