@@ -321,6 +321,28 @@ test('a round reads each list once, and its samples have every parameter of the 
   }
 });
 
+test('a route whose first question stops the run is not reported as not requested', async () => {
+  const other = reference((target) =>
+    target.startsWith('/extended/v2/mempool/fees') ? new Response('', { status: 429 }) : null,
+  );
+  let tally: Tally | null = null;
+  const report = (current: Tally): void => {
+    tally = current;
+  };
+  const run = compareWith(other.url, { routes: routesFor(/^\/extended\/v2\/mempool\/fees$/), report });
+  await expect(run).rejects.toThrow('is too busy: it returned 429');
+  expect(tally!.routes).toEqual({});
+});
+
+test('a report names a busy server once in a line', async () => {
+  const other = reference((target) =>
+    target.startsWith('/extended/v2/mempool/fees') ? new Response('', { status: 503 }) : null,
+  );
+  const { tally } = await compareWith(other.url, { routes: routesFor(/^\/extended\/v2\/mempool\/fees$/), requests: 6 });
+  const { unanswered } = tally.routes['/extended/v2/mempool/fees']!;
+  expect(Object.keys(unanswered)).toEqual([`${other.url} is too busy: it returned 503`]);
+});
+
 test('two comparisons at the same height send the same requests, and each round sends others', async () => {
   const [first, repeated] = [reference(() => null), reference(() => null)];
   const tokens = routesFor(/^\/extended\/v3\/(principals|tokens)/);

@@ -93,7 +93,7 @@ const MAX_TEXT = 160;
 
 /** Why an answer can't be compared; null if it can. */
 function unansweredReason(answer: Answer | NoAnswer, whose: string): string | null {
-  if (answer instanceof NoAnswer) return `${whose}: ${answer.reason}`;
+  if (answer instanceof NoAnswer) return answer.reason;
   if (answer.headers.has(HISTORY_HEADER)) return `${whose} has only newer blocks`;
   return answer.status === GONE ? `${whose} has switched the route off` : null;
 }
@@ -232,9 +232,10 @@ export async function compare(options: CompareOptions): Promise<CommonChain> {
       const place = (highest + index) % routes.length;
       const { path, subject } = routes[place]!;
       const question = makeQuestion(routes[place]!, samples, highest + round + place);
+      const outcome = question === null ? null : await compareUntilSettled(options, question, reasons);
       const routeTally = tally.routes[path] ?? emptyTally(`no ${subject}`);
       tally.routes[path] = routeTally;
-      if (question !== null) count(routeTally, await compareUntilSettled(options, question, reasons));
+      if (outcome !== null) count(routeTally, outcome);
       tally.requests = theirs.requests;
       report(tally, chain);
     }
