@@ -139,7 +139,11 @@ export const conditions: Readonly<Record<string, Condition>> = {
   StacksideStreamDown: isZero('stackside_snp_connected'),
 };
 
-const metricNames = new Set(Object.values(conditions).flatMap(({ metrics }) => metrics));
+const metricsOf = (list: readonly Condition[]): Set<string> => new Set(list.flatMap(({ metrics }) => metrics));
+const metricNames = metricsOf(Object.values(conditions));
+const counterNames = metricsOf(
+  Object.values(conditions).filter(({ increase, rate }) => increase !== undefined || rate !== undefined),
+);
 
 /** Returns the values of a condition. @param readings the stored readings, oldest first */
 function valuesOf({ metrics, increase, rate, select }: Condition, readings: readonly Reading[]): LabeledValue[] {
@@ -153,8 +157,7 @@ function valuesOf({ metrics, increase, rate, select }: Condition, readings: read
     const seconds = newest.time - first.time;
     // As in Prometheus, one point has no growth. Two turns can have the same second, or the clock was set back.
     if (seconds <= 0) return [];
-    // A counter is lower while an API thread doesn't answer.
-    const growth = Math.max(0, value - (first.series.get(key)?.value ?? 0));
+    const growth = value - (first.series.get(key)?.value ?? 0);
     return [{ labels, value: rate === undefined ? growth : growth / seconds }];
   });
   return select?.(values) ?? values;
@@ -187,16 +190,19 @@ const MAX_RANGE_SECONDS = 3_600;
 /** Evaluates the alerts over the metrics of this process. */
 export class Alerts {
   readonly #readings: Reading[] = [];
+  /** The highest values of counters, by metric and labels. */
+  readonly #counters = new Map<string, number>();
   /** Start of the time for which each condition has been true, in Unix seconds, by alert and labels. */
   #since = new Map<string, number>();
 
   /** Adds all values at a time, in Unix seconds, and evaluates the alerts. @returns the alerts, worst first */
   add(time: number, series: readonly Series[]): Alert[] {
     const needed = series.filter(({ name }) => metricNames.has(name));
-    this.#readings.push({
-      time,
-      series: new Map(needed.map((item) => [item.name + JSON.stringify(item.labels), item])),
+    const read = needed.map((item) => {
+      const key = item.name + JSON.stringify(item.labels);
+      return [key, { ...item, value: this.#withoutGap(key, item) }] as const;
     });
+    this.#readings.push({ time, series: new Map(read) });
     while ((this.#readings[0]?.time ?? time) < time - MAX_RANGE_SECONDS) this.#readings.shift();
     const since = new Map<string, number>();
     const alerts = rules.map(({ alert: name, expr, for: holding = '0m', labels, annotations }): Alert => {
@@ -244,6 +250,14 @@ export class Alerts {
     });
     this.#since = since;
     return alerts.sort((a, b) => STATES.indexOf(a.state) - STATES.indexOf(b.state));
+  }
+
+  /** Returns a value; for a counter its highest value, since it is lower while an API thread doesn't answer. */
+  #withoutGap(key: string, { name, value }: Series): number {
+    if (!counterNames.has(name)) return value;
+    const highest = Math.max(value, this.#counters.get(key) ?? value);
+    this.#counters.set(key, highest);
+    return highest;
   }
 }
 

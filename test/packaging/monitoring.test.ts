@@ -270,6 +270,15 @@ test('a counter that is lower for a moment, because an API thread does not answe
   expect(firingAt(4, 6)).toEqual(['StacksideSnapshotsCutOff']);
 });
 
+test('a counter that was lower at the start of the range, because an API thread did not answer, has not grown', () => {
+  const evaluated = new Alerts();
+  const counter = (value: number) => [{ name: 'stackside_read_timeouts_total', labels: {}, value }];
+  const lower: Readonly<Record<number, number>> = { 2: 3, 3: 4 };
+  for (let minute = 0; minute <= 20; minute++)
+    expect([minute, firingOf(evaluated.add(minute * 60, counter(lower[minute] ?? 5)))]).toEqual([minute, []]);
+  expect(firingOf(evaluated.add(21 * 60, counter(6)))).toEqual(['StacksideSnapshotsCutOff']);
+});
+
 test('an alert is pending until its condition has held long enough, and quiet when the condition ends', () => {
   const evaluated = new Alerts();
   const stateAt = (seconds: number, text: string) =>
