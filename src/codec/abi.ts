@@ -40,34 +40,41 @@ export interface TypedArgument {
  * Returns the text of a declared type with the declared sizes: `(list 3 (tuple (to principal) (amount uint)))`. An
  * empty tuple is `(tuple )`, with a blank that the text of a value doesn't have.
  *
- * Returns null if the type, or a type inside it, isn't in this table: contract interfaces are untrusted data.
+ * Returns null if the type, or a type inside it, isn't known or has another form: contract interfaces are untrusted data.
  */
 export function abiTypeString(type: AbiType): string | null {
   if (typeof type === 'string') return abiWord(type);
   if (typeof type !== 'object' || type === null) return null;
-  if ('buffer' in type) return `(buff ${type.buffer.length})`;
-  if ('string-ascii' in type) return `(string-ascii ${type['string-ascii'].length})`;
-  if ('string-utf8' in type) return `(string-utf8 ${type['string-utf8'].length})`;
+  if ('buffer' in type) return sizedType('buff', type.buffer);
+  if ('string-ascii' in type) return sizedType('string-ascii', type['string-ascii']);
+  if ('string-utf8' in type) return sizedType('string-utf8', type['string-utf8']);
   if ('optional' in type) {
     const content = abiTypeString(type.optional);
     return content === null ? null : `(optional ${content})`;
   }
   if ('response' in type) {
+    if (!isRecord(type.response)) return null;
     const ok = abiTypeString(type.response.ok);
     const error = abiTypeString(type.response.error);
     return ok === null || error === null ? null : `(response ${ok} ${error})`;
   }
   if ('list' in type) {
+    if (!isRecord(type.list) || typeof type.list.length !== 'number') return null;
     const item = abiTypeString(type.list.type);
     return item === null ? null : `(list ${type.list.length} ${item})`;
   }
   if ('tuple' in type) {
+    if (!Array.isArray(type.tuple) || !type.tuple.every((entry) => isRecord(entry) && typeof entry.name === 'string'))
+      return null;
     const entries = type.tuple.map(({ name, type: entry }) => ({ name, text: abiTypeString(entry) }));
     if (entries.some(({ text }) => text === null)) return null;
     return `(tuple ${entries.map(({ name, text }) => `(${name} ${text})`).join(' ')})`;
   }
   return null;
 }
+
+const sizedType = (word: string, size: unknown): string | null =>
+  isRecord(size) && typeof size.length === 'number' ? `(${word} ${size.length})` : null;
 
 /** Types of values by a word of {@link AbiType}. */
 const WORD_TYPES: Readonly<Record<string, ClarityValue['type']>> = {

@@ -57,6 +57,25 @@ test('an unknown type gives null instead of a text, even inside another type', (
   }
 });
 
+test.each([
+  { buffer: null },
+  { buffer: {} },
+  { 'string-ascii': 5 },
+  { 'string-utf8': null },
+  { optional: null },
+  { response: null },
+  { response: { ok: 'bool' } },
+  { list: null },
+  { list: {} },
+  { list: { type: 'bool', length: 'x' } },
+  { tuple: {} },
+  { tuple: null },
+  { tuple: [null] },
+  { tuple: [{ type: 'bool' }] },
+])('a type of another form gives null: %j', (type) => {
+  expect(abiTypeString(type as unknown as AbiType)).toBeNull();
+});
+
 const transfer: AbiFunction = {
   name: 'transfer',
   access: 'public',

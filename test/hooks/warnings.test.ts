@@ -26,6 +26,7 @@ const contractInterface = {
         { name: 'later', type: { another: 1 } },
         { name: 'text', type: { 'string-ascii': { length: 9 } } },
         { name: 'on', type: 'bool' },
+        { name: 'odd', type: { buffer: null } },
       ],
       outputs: { type: 'bool' },
     },
@@ -36,6 +37,7 @@ const contractInterface = {
   fungible_tokens: [{ name: 'coin' }],
   non_fungible_tokens: [
     { name: 'ape', type: 'uint128' },
+    { name: 'odd', type: { tuple: {} } },
     { name: 'name', type: { tuple: [{ name: 'label', type: { buffer: { length: 9 } } }] } },
   ],
 };
@@ -113,8 +115,8 @@ test.each<[warning: string, filter: object]>([
     { type: 'contract_call', contract_identifier: CONTRACT, function_name },
   ]),
   [
-    `argument.index: buy of ${CONTRACT} has 7 arguments${FAILED_ONLY}`,
-    { ...buy, argument: { index: 7, equals: 'u1' } },
+    `argument.index: buy of ${CONTRACT} has 8 arguments${FAILED_ONLY}`,
+    { ...buy, argument: { index: 8, equals: 'u1' } },
   ],
   [
     `argument.index: move of ${CONTRACT} has 0 arguments${FAILED_ONLY}`,
@@ -171,10 +173,12 @@ test("doesn't warn about filters that can match", async () => {
         [4, 'anything'],
         [5, '"7"'],
         [6, 'false'],
+        [7, 'u1'],
       ].map(([index, equals]) => ({ ...buy, argument: { index, equals } })),
       { ...buy, contract_identifier: OTHER, argument: { index: 200, equals: 'u1' } },
       { type: 'stx_transfer', memo: { equals: `0x${'61'.repeat(34)}`, contains: 'é'.repeat(17) } },
       { type: 'nft_transfer', asset_identifier: `${CONTRACT}::ape`, value: 7 },
+      { type: 'nft_transfer', asset_identifier: `${CONTRACT}::odd`, value: 7 },
       {
         type: 'nft_transfer',
         asset_identifier: `${CONTRACT}::name`,
