@@ -228,13 +228,20 @@ export function patchedDefinition(stored: HookDefinition, body: unknown, network
 
 const ENABLED_KEY = 'enabled';
 
-/** Finds keys that a definition doesn't have. @returns their paths, and the remedy or the key that was probably meant */
-function* unknownKeys(body: Record<string, unknown>): Generator<readonly [path: string, hint: string]> {
+/**
+ * Finds keys that a definition doesn't have.
+ * @param mark before the key that was probably meant
+ * @returns their paths, and the remedy or the key that was probably meant
+ */
+function* unknownKeys(
+  body: Record<string, unknown>,
+  mark: ':' | ';',
+): Generator<readonly [path: string, hint: string]> {
   const { properties } = Definition;
   const { action } = body;
   const hintFor = (key: string, known: object): string => {
     const similar = nearestName(key, Object.keys(known));
-    return similar === null ? '' : `: did you mean ${similar}?`;
+    return similar === null ? '' : `${mark} did you mean ${similar}?`;
   };
   for (const key of Object.keys(body)) {
     if (key === ENABLED_KEY) yield [key, '; use PATCH /chainhooks/me/{uuid}/enabled'];
@@ -255,7 +262,7 @@ function* unknownKeys(body: Record<string, unknown>): Generator<readonly [path: 
 export function rejectUnknownKeys(change: unknown): void {
   if (!isObject(change)) return;
   rejectRemovedFields(change);
-  for (const [path, hint] of unknownKeys(change)) throw invalidField(path, `is not allowed${hint}`);
+  for (const [path, hint] of unknownKeys(change, ':')) throw invalidField(path, `is not allowed${hint}`);
 }
 
 const MAX_KEY_WARNINGS = 20;
@@ -263,7 +270,10 @@ const MAX_KEY_WARNINGS = 20;
 /** Returns warnings about keys of a registration that are dropped, as other servers drop them. */
 export function ignoredKeys(body: unknown): string[] {
   if (!isObject(body)) return [];
-  const warnings = unknownKeys(body).map(([path, hint]) => `${path}: the key is unknown, and ignored${hint}`);
+  const warnings = unknownKeys(body, ';').map(([path, hint]) => {
+    const problem = path === ENABLED_KEY ? 'is ignored' : 'is unknown and ignored';
+    return `${path}: the key ${problem}${hint}`;
+  });
   return warnings.take(MAX_KEY_WARNINGS).toArray();
 }
 
