@@ -300,7 +300,8 @@ export class SimulatedNode {
     if (!decoded.ok) throw new UnlikeSavedError(`a transaction can't be read: ${decoded.error.message}`);
     // The deployers of requirements may have addresses of mainnet.
     const isMainnet = decoded.value.version === networks.mainnet.transactionVersion;
-    const view = { ...this.#view(), network: isMainnet ? networks.mainnet : this.chain.network };
+    const network = isMainnet ? networks.mainnet : this.chain.network;
+    const view = { ...this.#view(), network, wasAdmitted: true };
     try {
       const transaction = admit(raw, decoded.value, view, false);
       return mint === undefined ? transaction : { ...transaction, mint };

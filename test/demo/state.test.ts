@@ -146,6 +146,27 @@ describeWith('Clarity', hasClarity, () => {
     expect(readFileSync(file, 'utf8')).toBe(text);
   });
 
+  test('a devnet continues with a pending call of a pending contract, and more pending deployments than an account can send', async () => {
+    const contracts = Object.fromEntries(
+      Array.from({ length: 28 }, (_, i) => [`c-${i}`, '(define-public (go) (ok u1))']),
+    );
+    using large = await clarityProject(contracts);
+    const settings = { clarity: large.path, state: join(large.path, 'state.json'), automine: 'false' };
+    let before: Steered;
+    {
+      await using server = await demo(settings);
+      await server.steer(`${DEVNET}/call`, { contract: 'c-0', function: 'go', sender: 'wallet_1' });
+      const { tip } = await server.json<Steered>(DEVNET);
+      await server.steer(`${DEVNET}/fork`, { depth: tip.height - 1 });
+      before = await server.json<Steered>(DEVNET);
+    }
+    expect(before.pending).toHaveLength(29);
+    await using server = await demo(settings);
+    expect((await server.json<Steered>(DEVNET)).pending).toEqual(before.pending);
+    await server.steer(`${DEVNET}/mine`, {});
+    expect((await server.json<Steered>(DEVNET)).pending).toEqual([]);
+  });
+
   test('a devnet that fails at its start reports the place of the mistake and writes no file', async () => {
     using broken = await clarityProject({ bad: '(define-public (x) (ok' });
     const state = join(broken.path, 'state.json');
