@@ -266,6 +266,9 @@ const conflicts = (a: SignedTransaction, b: SignedTransaction): boolean =>
     partiesOf(b).some((other) => party.account.address === other.account.address && party.nonce === other.nonce),
   );
 
+const nonceKeys = (transaction: SignedTransaction): string[] =>
+  partiesOf(transaction).map(({ account, nonce }) => `${account.address} ${nonce}`);
+
 const isWaiting = ({ origin }: SignedTransaction, world: World): boolean =>
   Number(origin.nonce) >= world.nonce(origin.account.address);
 
@@ -301,9 +304,9 @@ export class Pool {
    * whose nonce a pending transaction uses.
    */
   restore(orphaned: readonly SignedTransaction[], world: World): void {
-    const waiting = this.waiting(world);
+    const used = new Set(this.waiting(world).flatMap(nonceKeys));
     for (const transaction of orphaned) {
-      if (!waiting.some((other) => conflicts(other, transaction))) this.#insert(transaction);
+      if (!nonceKeys(transaction).some((key) => used.has(key))) this.#insert(transaction);
     }
   }
 
