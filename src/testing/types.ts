@@ -367,7 +367,8 @@ export interface Devnet<C extends ContractTypes = ContractTypes> extends AsyncDi
   snapshot(name?: string): Promise<void>;
   /**
    * Goes back to a named state, or to the state after one of the last 100 blocks, by an empty branch that is longer
-   * than the chain. Transactions that were broadcast since are dropped. Chainhooks are notified of the rollback.
+   * than the chain. All pending transactions and those of the replaced blocks are dropped. Chainhooks are notified of the
+   * rollback.
    * @param to default the snapshot `default`
    */
   revert(to?: string | Pick<Block, 'index_block_hash'>): Promise<Reverted>;

@@ -69,7 +69,9 @@ export const [State, stateOf] = object<SimulatedNode>('Devnet')({
     ({ interval }) => interval,
   ],
   pending: [
-    Type.Array(Hash, { description: 'Ids of broadcast transactions that wait' }),
+    Type.Array(Hash, {
+      description: 'Ids of pending transactions: broadcast ones, and those of blocks that a fork replaced',
+    }),
     ({ pending }) => pending.map(({ id }) => id),
   ],
   snapshots: [

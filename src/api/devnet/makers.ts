@@ -156,7 +156,7 @@ export const makers = (family: DevnetFamily): Route[] => {
       path: '/stackside/v1/devnet/revert',
       operationId: 'revertDevnet',
       summary: 'Go back to the state after a block',
-      description: `Mines an empty branch that is longer than the chain, on a snapshot's block or on one of the newest ${MAX_FORK_DEPTH} blocks. Transactions that were broadcast since are dropped, and so are later Bitcoin blocks and time that was added. The snapshot then moves to the new tip, so that you can revert to it repeatedly.`,
+      description: `Mines an empty branch that is longer than the chain, on a snapshot's block or on one of the newest ${MAX_FORK_DEPTH} blocks. All pending transactions and those of the replaced blocks are dropped, and so are later Bitcoin blocks and time that was added. The snapshot then moves to the new tip, so that you can revert to it repeatedly.`,
       body: Revert,
       response: Reverted,
       handle: async ({ caller: node, body }) => {
