@@ -169,8 +169,8 @@ const withSenderName = ({ sender, ...options }: Sender): object => ({
   ...(sender === undefined ? {} : { sender: typeof sender === 'string' ? sender : (sender?.name ?? sender) }),
 });
 
-/** Returns the address of an account; a text unchanged. */
-const textOf = (owner: Owner): string => (typeof owner === 'string' ? owner : owner?.address);
+/** Returns the address of an account; a text unchanged. A test without types may pass undefined, which gives `undefined`. */
+const textOf = (owner: Owner | undefined): string => String(typeof owner === 'string' ? owner : owner?.address);
 
 const PRINCIPAL = /^S[0-9A-Z]{30,}(\..+)?$/;
 
