@@ -243,6 +243,65 @@ test('fills blocks that the archive has behind a fork to a lower block', async (
   expect(server.offered()).toBe(offered);
 });
 
+/** Makes an archive of a chain whose Bitcoin blocks each have one block. @param hasFork whether Bitcoin forks above block 9 */
+async function archiveOfBitcoin(hasFork: boolean) {
+  const chain = new SimulatedChain({ seed: 21, accounts: 4, transactionsPerBlock: 2 });
+  const sent = [chain.genesis()];
+  const mine = (parent: string, options = {}): string => {
+    const { events, indexBlockHash } = chain.mine(parent, { newTenure: true, newBurnBlock: true, ...options });
+    sent.push(...events);
+    return indexBlockHash;
+  };
+  while (chain.tip.height < 4) mine(chain.tip.indexBlockHash);
+  const start = sent.length;
+  while (chain.tip.height < 9) mine(chain.tip.indexBlockHash);
+  let parent = mine(chain.tip.indexBlockHash);
+  if (hasFork) {
+    mine(parent);
+    parent = mine(parent, { burnFork: true });
+  }
+  for (let blocks = 0; blocks < 20; blocks++) parent = mine(parent);
+  const all = sent.map(received);
+  const source = ingestOf(all);
+  directories.push(source);
+  const path = folder();
+  await archive(source.path, directoryFiles(path));
+  return { path, initial: all.slice(0, start), blocks: all.filter((event) => event.path === '/new_block') };
+}
+
+const burnHeightOf = ({ text }: Pick<ReceivedEvent, 'text'>): number => JSON.parse(text).burn_block_height;
+const highestBurnBlock = ({ ingest }: Pick<ReturnType<typeof follower>, 'ingest'>): number =>
+  Math.max(...[...ingest.entries.after(0)].filter(({ path }) => path === '/new_burn_block').map(burnHeightOf));
+
+test('reads a found block once, and nothing above it, until the node posts again', async () => {
+  const { path, initial, blocks } = await archiveOfBitcoin(false);
+  await using server = follower(initial, { path });
+  const posted = blocks.find((block) => heightOf(block) === 9)!;
+  expect(await server.post(posted)).toBe('failed');
+  await server.look();
+  const [offered, last] = [server.offered(), server.ingest.lastEntry()];
+  // The Bitcoin block of block 9 or 10 comes before the first block above the node's tip.
+  expect(highestBurnBlock(server)).toBeLessThanOrEqual(burnHeightOf(posted) + 1);
+  for (let looks = 0; looks < 2; looks++) await server.look();
+  expect([server.offered(), server.ingest.lastEntry()]).toEqual([offered, last]);
+});
+
+for (const hasFork of [false, true]) {
+  test(`offers no Bitcoin blocks above the tip while the archive lacks the missing block, ${hasFork ? 'with' : 'without'} a Bitcoin fork`, async () => {
+    const { path, initial, blocks } = await archiveOfBitcoin(hasFork);
+    await using server = follower(initial, { path });
+    const block = blocks.find((block) => heightOf(block) === 7)!;
+    const other = { index_block_hash: `0x${'ab'.repeat(32)}`, parent_index_block_hash: `0x${'cd'.repeat(32)}` };
+    const posted = { ...block, text: JSON.stringify({ ...JSON.parse(block.text), ...other }) };
+    expect(await server.post(posted)).toBe('failed');
+    await server.look();
+    const last = server.ingest.lastEntry();
+    expect(highestBurnBlock(server)).toBeLessThanOrEqual(burnHeightOf(block) + 1);
+    for (let looks = 0; looks < 2; looks++) await server.look();
+    expect(server.ingest.lastEntry()).toBe(last);
+  });
+}
+
 test("a server that stops at any event continues there, and its tables equal the archive's", async () => {
   const directory = emptyDirectory();
   let initial = events.slice(0, events.indexOf(blocks[3]!));

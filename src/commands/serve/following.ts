@@ -47,8 +47,8 @@ export function nodeActivity(clock: Pick<Clock, 'monotonic'>, tip: () => number)
   let blockAt = Number.NEGATIVE_INFINITY;
   /** Height of the node's newest block, if known. */
   let height = 0;
-  /** Index block hash of the block that is missing below the node's newest block; null if none is. */
-  let missing: Uint8Array | null = null;
+  /** Index block hash, in hex, of the block that is missing below the node's newest block; null if none is. */
+  let missing: string | null = null;
 
   return {
     /** Makes a function that receives the node's events. */
@@ -65,13 +65,13 @@ export function nodeActivity(clock: Pick<Clock, 'monotonic'>, tip: () => number)
 
     /** Records that the parent of a block that the node posted is missing. */
     fill(parent: MissingParent): void {
-      [height, missing] = [parent.height, parent.indexBlockHash];
+      [height, missing] = [parent.height, toHex(parent.indexBlockHash)];
     },
 
     /** Whether the archive is needed: blocks are missing, or the node sends nothing. */
     needsArchive: (): boolean => missing !== null || clock.monotonic() - eventAt > SILENT_MS,
 
-    /** The index block hash of the missing block; null if none is missing. */
+    /** The index block hash of the missing block, in hex; null if none is missing. */
     missing: () => missing,
 
     /** The highest block that may be taken from the archive: it must not outvote the node. Infinite if the node posts none. */
@@ -88,9 +88,9 @@ export function isOfEarlierPoint({ entries, identity }: Pick<Ingest, 'entries' |
   return first !== undefined && lastIdentityIn([first]) !== identity();
 }
 
-/** Whether an entry is the event of a block. @param hash index block hash */
-const isBlock = ({ path, text }: Entry, hash: Uint8Array): boolean =>
-  path === '/new_block' && Object(parsedJson(text)).index_block_hash === toHex(hash);
+/** Whether an entry is the event of a block. @param hash index block hash, in hex */
+const isBlock = ({ path, text }: Entry, hash: string): boolean =>
+  path === '/new_block' && text.includes(hash) && Object(parsedJson(text)).index_block_hash === hash;
 
 interface FollowingOptions extends Pick<GapFillingOptions, 'receive' | 'claim' | 'clock'> {
   location: string;
@@ -108,6 +108,8 @@ export function archiveFollowing(options: FollowingOptions) {
   /** Number of the archive's next entry; null until it is found by the height of the tip. */
   let next: number | null = null;
   let isFollowing = false;
+  /** Index block hash, in hex, of the last missing block that was offered. It counts as missing until the node posts again. */
+  let found: string | null = null;
 
   /** @returns the number of blocks by which the entry is above the node's tip and so wasn't offered; 0 if it isn't above it */
   async function offer({ path, text }: Entry): Promise<number> {
@@ -124,7 +126,8 @@ export function archiveFollowing(options: FollowingOptions) {
 
   /**
    * Offers the events of the archive, from the next one on, up to the first block above the node's tip. If the missing block is
-   * on a branch that the archive switched to later, skips such blocks until it has offered the missing block.
+   * on a branch that the archive switched to later, skips such blocks until it has offered the missing block. Behind a skipped
+   * block, it offers only blocks: Bitcoin must not run ahead of the node.
    */
   async function offerEntries(archive: ObjectStoreReads, from: number, signal: AbortSignal): Promise<void> {
     next = from;
@@ -133,12 +136,14 @@ export function archiveFollowing(options: FollowingOptions) {
       for (const entry of entries) {
         if (signal.aborted) return;
         const missing = node.missing();
+        if (hasSkipped && entry.path !== '/new_block') continue;
         const above = await offer(entry);
-        if (above > (missing === null ? 0 : MAX_FORK_BLOCKS)) return;
+        if (above > (missing === null || missing === found ? 0 : MAX_FORK_BLOCKS)) return;
+        if (missing !== null && missing !== found && isBlock(entry, missing)) found = missing;
         hasSkipped ||= above > 0;
         // The node may need the skipped blocks later.
         if (!hasSkipped) next = entry.id + 1;
-        else if (missing === null || isBlock(entry, missing)) return;
+        else if (missing === null || missing === found) return;
       }
     }
   }
