@@ -4,7 +4,7 @@ import { BATCH_ROWS } from '../../src/commands/data/import.ts';
 import { dataStateOf } from '../../src/store/files/status.ts';
 import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
-import { simulatedEvents } from '../support/data/ingest.ts';
+import { openAt, simulatedEvents } from '../support/data/ingest.ts';
 import { everything, tables } from '../support/data/tables.ts';
 import { importFiles, writeRecording } from './recordings.ts';
 
@@ -43,6 +43,33 @@ test("a recording that continues with another chain of the same chain id is reje
   expect(error?.message).toContain(
     `recording.tsv belongs to another chain: in row ${events.length + 1}, index_block_hash is 0x`,
   );
+});
+
+test('another chain after the chain of --network does not blame --network', async () => {
+  const both = [...events, ...devnet(2)];
+  using one = dataDirectory();
+  using two = dataDirectory();
+  for (const [directory, recordings] of [
+    [one.path, [both]],
+    [two.path, [events, both]],
+  ] as const) {
+    const files = recordings.map((rows, index) => writeRecording(directory, rows, `${index}.tsv`));
+    const { error } = await importFiles(directory, files, { network: 'testnet' });
+    expect(error?.message).toContain('belongs to another chain: in row ');
+    expect(error?.remedy).toBe('Give each chain its own --data directory.');
+  }
+});
+
+test('a recording of another chain does not release empty data from the chain of its server', async () => {
+  using directory = dataDirectory();
+  {
+    using open = openAt(directory.path);
+    open.ingest.holdTo(1);
+  }
+  for (let run = 0; run < 2; run++) {
+    expect((await importEvents(directory.path, events)).error?.message).toContain('belongs to another chain: ');
+    expect(dataStateOf(directory.path).chainId).toBe(1);
+  }
 });
 
 test('a skipped row does not undo the rows before it', async () => {

@@ -235,8 +235,8 @@ class RecordingImport {
       if (error instanceof ForeignChainError) {
         this.ingest.rollback();
         this.ingest.forgetChain();
-        const { log, network } = this.options;
-        throw foreignChainError(this.file, counts.rows, error, network !== null && log.last === 0);
+        const isNew = this.options.network !== null && error.chainId !== null && this.ingest.lastEntry() === 0;
+        throw foreignChainError(this.file, counts.rows, error, isNew);
       }
       if (!isBadRow(error)) throw error;
       if (isImported) return false;

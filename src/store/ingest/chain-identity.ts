@@ -81,10 +81,14 @@ export function chainIdentity(db: Database) {
 /** Thrown if a block or a pending transaction belongs to another chain than the data. */
 export class ForeignChainError extends PayloadError {
   override readonly name = 'ForeignChainError';
-  /** @param problem the message without the remedy */
+  /**
+   * @param problem the message without the remedy
+   * @param chainId id of the other chain; null if the ids are the same
+   */
   constructor(
     readonly problem: string,
     remedy = '',
+    readonly chainId: number | null = null,
   ) {
     super(`${problem}${remedy}`);
   }
@@ -101,6 +105,7 @@ export function foreignTransaction(
   return new ForeignChainError(
     `Transaction ${toHex(txId)} belongs to chain ${theirs}, but ${expected}`,
     `; to store it, start with --network ${theirs} and another --data directory`,
+    chainId,
   );
 }
 

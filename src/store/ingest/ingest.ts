@@ -170,6 +170,7 @@ function startIngest(options: IngestOptions, opened: DisposableStack) {
   const { files, health, identity, commits, router, writer, requireLock } = openParts(options, opened);
   const { home, db, journal } = files;
 
+  const wasUnbound = identity.chainId() === null;
   if (chainId !== null) identity.require(chainId, directory);
   writer.recover();
   if (choices !== undefined) chooseValueIndexes(db, choices, (change) => writer.local(change));
@@ -303,9 +304,9 @@ function startIngest(options: IngestOptions, opened: DisposableStack) {
       }
     },
 
-    /** Releases data without an entry from the chain id of the options. @throws StoreUnavailableError */
+    /** Releases data without an entry from the chain id that these options gave it. @throws StoreUnavailableError */
     forgetChain(): void {
-      if (journal.lastId() === 0) writer.local(identity.forget);
+      if (chainId !== null && wasUnbound && journal.lastId() === 0) writer.local(identity.forget);
     },
 
     close(): void {
