@@ -229,24 +229,24 @@ export class Archiver {
         `Put ${IDENTITY} back from a copy of the archive. ${otherLocationRemedy(store.location, identity)}`,
       );
     }
-    if (stored === null && (await this.#createIdentity(ownIdentity))) return ownIdentity;
-    const existing = stored ?? (await requireIdentity(store));
+    const isCreated = stored === null && (await store.create(IDENTITY, identityBytes(ownIdentity)));
+    const existing = isCreated ? ownIdentity : (stored ?? (await requireIdentity(store)));
     requireSame(store.location, existing, ownIdentity);
+    if (segments.length + open.length === 0) await this.#requireCreateOnly(existing);
     return existing;
   }
 
   /**
-   * Creates {@link IDENTITY}, unless another host was first. Segments of an archive must never be replaced, so it then requires
-   * that the store refuses to create the same object again.
-   * @returns whether it was created
-   * @throws OperatorError if the store replaces objects, as an S3 server does that ignores If-None-Match
+   * Requires that the store refuses to create {@link IDENTITY} again, since segments of an archive must never be replaced.
+   * @param identity the one that the archive has
+   * @throws OperatorError if the store replaces objects, like an S3 server that ignores If-None-Match
    */
-  async #createIdentity(identity: Identity): Promise<boolean> {
+  async #requireCreateOnly(identity: Identity): Promise<void> {
     const { store } = this.#options;
-    const bytes = identityBytes(identity);
-    if (!(await store.create(IDENTITY, bytes))) return false;
-    if (!(await store.create(IDENTITY, bytes))) return true;
-    await store.remove(IDENTITY);
+    if (!(await store.create(IDENTITY, identityBytes(identity)))) return;
+    const { segments, open } = await listContents(store);
+    // Another host may have written entries since.
+    if (segments.length + open.length === 0) await store.remove(IDENTITY);
     throw new OperatorError(
       `The server of ${store.location} ignores If-None-Match: it replaces objects that exist.`,
       'Use an S3 server that supports If-None-Match, or a directory.',

@@ -6,6 +6,7 @@ import { listContents, verifySegments } from '../../src/archive/archive.ts';
 import { IDENTITY } from '../../src/archive/archive-directory.ts';
 import { openName, readSegment, SEGMENTS } from '../../src/archive/segment.ts';
 import { systemClock } from '../../src/base/clock.ts';
+import { TemporaryError } from '../../src/base/errors.ts';
 import { directoryFiles } from '../../src/storage/location.ts';
 import type { ObjectStore } from '../../src/storage/object-store.ts';
 import { archive, archiverOf, DEVNET, refusal, restoredFrom } from '../support/data/archive.ts';
@@ -221,6 +222,30 @@ test('a store that replaces existing objects is rejected in each round, and stay
     );
     expect(await store.list('')).toEqual([]);
   }
+});
+
+test('a store that replaces existing objects is rejected also if it failed when it was first asked', async () => {
+  let creates = 0;
+  let hasOther = false;
+  const replacing: ObjectStore = {
+    ...store,
+    async create(name, bytes) {
+      creates += 1;
+      if (creates === 2) throw new TemporaryError('The store does not answer.', 'Wait.');
+      await store.write(name, bytes);
+      return true;
+    },
+    list: async (prefix) =>
+      hasOther && creates >= 4 && 'open-other.zst'.startsWith(prefix) ? ['open-other.zst'] : store.list(prefix),
+  };
+  using archiver = archiverOf(source.path, replacing);
+  await expect(archiver.round()).rejects.toThrow('does not answer');
+  expect(await refusal(archiver.round())).toContain('ignores If-None-Match');
+  expect(await store.list('')).toEqual([]);
+  // The identity stays if another host has written entries since.
+  hasOther = true;
+  expect(await refusal(archiver.round())).toContain('ignores If-None-Match');
+  expect(await store.list('')).toEqual(['archive.json']);
 });
 
 test('a conflicting segment is found even if the list is older than the segment', async () => {
