@@ -170,7 +170,8 @@ export function directoryFiles(location: string, isPublic = false): ObjectStore 
         if (!existsSync(path)) requireParent(path);
         // A file with this name has no entries to read.
         else readdirSync(path);
-        accessSync(existsSync(path) ? path : dirname(path), constants.W_OK | constants.X_OK);
+        // The slash makes it fail for a file.
+        accessSync(existsSync(path) ? path : `${dirname(path)}/`, constants.W_OK | constants.X_OK);
       }),
     read: readFrom(path),
     list: (prefix) =>
