@@ -372,6 +372,6 @@ test('follows the archive with any data, unless it was restored to an earlier po
   const base = { settings, environment: { clock: heldClock([LOOK_MS]) }, log: (event: LogEvent) => logged.push(event) };
   expect(serverFollowing(base, open.ingest, null, open.ingest.receive)).toBeNull();
   expect(logged).toMatchObject([
-    { event: 'setup_warning', place: original, problem: expect.stringContaining('--from is ignored') },
+    { event: 'setup_warning', place: original, problem: expect.stringContaining("--from isn't followed") },
   ]);
 });

@@ -200,25 +200,26 @@ export function archiveFollowing(options: FollowingOptions) {
   };
 }
 
+interface FollowingBase extends Pick<Base, 'settings' | 'log'> {
+  environment: Pick<Base['environment'], 'clock'>;
+}
+
 /** Follows the archive of --from, and tracks the blocks that the node posts. @returns null for data that don't follow one */
 export function serverFollowing(
-  {
-    settings,
-    environment: { clock },
-    log,
-  }: Pick<Base, 'settings' | 'log'> & { environment: Pick<Base['environment'], 'clock'> },
+  { settings, environment, log }: FollowingBase,
   ingest: Ingest,
   cluster: ServedCluster | null,
   receive: IntakeOptions['receive'],
 ) {
   const { from } = settings;
+  const { clock } = environment;
   if (from === null) return null;
   const { location } = filesAt(from, settings.data, clock);
   if (isOfEarlierPoint(ingest)) {
     log({
       event: 'setup_warning',
       place: location,
-      problem: `--from is ignored: the data in ${settings.data} was restored to an earlier point, so it doesn't follow the archive.`,
+      problem: `The archive of --from isn't followed, because the data in ${settings.data} was restored to an earlier point.`,
       remedy: 'Omit --from. Set --node-config, so that the server fetches missing blocks from the node.',
     });
     return null;
