@@ -111,6 +111,14 @@ async function unreachable(api: string): Promise<void> {
   }
 }
 
+/** Returns the status of a path that is sent as it is written. */
+async function statusOf(api: string, path: string): Promise<number> {
+  const { host } = new URL(api);
+  return (await rawExchange(api, `GET ${path} HTTP/1.1\r\nhost: ${host}\r\nconnection: close\r\n\r\n`)).status;
+}
+
+const bodyOf = async (api: string, path: string): Promise<string> => (await fetch(`${api}${path}`)).text();
+
 /** Returns the status of /metrics in several spellings. */
 async function metricsStatuses(api: string): Promise<number[]> {
   const spellings = [
@@ -121,10 +129,25 @@ async function metricsStatuses(api: string): Promise<number[]> {
     '/./metrics',
     '/a/../metrics',
     `${api}/metrics`,
+    '/metrics/',
+    '/metrics//',
+    '/metrics/.',
+    '/metrics/x/..',
+    '/a/%2e%2e/metrics/',
+    '/metrics\\',
+    '/\\metrics',
   ];
-  const request = (path: string) => `GET ${path} HTTP/1.1\r\nhost: ${new URL(api).host}\r\nconnection: close\r\n\r\n`;
-  const answers = await Promise.all(spellings.map((path) => rawExchange(api, request(path))));
-  return answers.map(({ status }) => status);
+  return Promise.all(spellings.map((path) => statusOf(api, path)));
+}
+
+/** Public routes whose last part is chosen by the client. */
+const PUBLIC = ['/v1/names/metrics', '/v2/contracts/interface/ST000000000000000000002AMW42H/metrics'];
+
+/** Checks that a balancer passes on routes that only end in /metrics. */
+async function requirePublicRoutes(api: string): Promise<void> {
+  for (const path of PUBLIC) {
+    expect(await bodyOf(api, path)).toEqual(await bodyOf(server.api, path));
+  }
 }
 
 async function requireUnharmed(api: string): Promise<void> {
@@ -151,6 +174,7 @@ describeWith('nginx', nginx !== null, () => {
     const configuration = around(withHosts(block).replace('listen 80;', `listen 127.0.0.1:${port};`));
     await using balancer = await start(configuration, command, port);
     expect(await metricsStatuses(balancer.api)).not.toContain(200);
+    await requirePublicRoutes(balancer.api);
     await requireUnharmed(balancer.api);
     const [first] = hosts;
     first!.api[Symbol.dispose]();
@@ -164,6 +188,7 @@ describeWith('nginx', nginx !== null, () => {
     const snippet = location!.replace('127.0.0.1:3999', new URL(server.api).host);
     await using balancer = await start(around(`server { listen 127.0.0.1:${port};\n${snippet}}`), command, port);
     expect(await metricsStatuses(balancer.api)).not.toContain(200);
+    await requirePublicRoutes(balancer.api);
     await requireUnharmed(balancer.api);
   });
 });
@@ -179,6 +204,7 @@ describeWith('HAProxy', haproxy !== null, () => {
       .replace('bind 10.0.0.9:3700', `bind 127.0.0.1:${nodes}`);
     await using balancer = await start(configuration, (file) => [haproxy!, '-db', '-f', file], readers);
     expect(await metricsStatuses(balancer.api)).not.toContain(200);
+    await requirePublicRoutes(balancer.api);
     await requireUnharmed(balancer.api);
     const { path, body } = stream.at(-1)!;
     const headers = { 'content-type': 'application/json' };
