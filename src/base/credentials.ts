@@ -1,8 +1,14 @@
-/** The part of a URL before its host, up to the last @: an operator may forget to encode a / or # in a password. */
-const CREDENTIALS = /^(\w+:\/\/)([^:@/?#]*:)?.*@/;
-/** A password in the query of a URL, as PostgreSQL's have it. */
-const QUERY_PASSWORD = /\b((?:ssl)?password=)[^&]*/g;
+/**
+ * The part of a URL before its host. Passwords may contain a / or # that the operator forgot to encode: without an @ before
+ * the first /, a text after `user:` is also taken for a password.
+ */
+const CREDENTIALS = /^([\w+.-]+:\/\/)([^:@/?#]*:)?(?:[^/]*@|(?<=:).*@)/;
+/** The query of a URL, which may contain passwords and tokens. */
+const QUERY = /^([\w+.-]+:\/\/[^?]*)\?.*$/;
 
-/** Replaces the passwords in the text of a URL by `***`; also a user name without a password, which may be a token. */
+/**
+ * Replaces the password in the text of a URL by `***`; also a user name without a password, which may be a token. Removes the
+ * query.
+ */
 export const withoutCredentials = (text: string): string =>
-  text.replace(CREDENTIALS, (_, scheme: string, user = '') => `${scheme}${user}***@`).replace(QUERY_PASSWORD, '$1***');
+  text.replace(CREDENTIALS, (_, scheme: string, user = '') => `${scheme}${user}***@`).replace(QUERY, '$1');

@@ -2,6 +2,7 @@
 import { AwsV4Signer } from 'aws4fetch';
 import { lazy } from '../base/cache.ts';
 import { type Clock, systemRandom } from '../base/clock.ts';
+import { withoutCredentials } from '../base/credentials.ts';
 import { OperatorError } from '../base/errors.ts';
 import { percentDecoded } from '../codec/utf8.ts';
 import type { BackupSource, ObjectStore } from './object-store.ts';
@@ -113,8 +114,10 @@ function bucketOf(bucket: string, variables: Variables): Bucket {
     firstSet('AWS_ENDPOINT_URL_S3', 'AWS_ENDPOINT_URL', 'AWS_ENDPOINT', 'S3_ENDPOINT') ??
     `https://s3.${region ?? 'us-east-1'}.amazonaws.com`;
   if (!/^https?:/.test(server) || !URL.canParse(server)) {
+    // A scheme may be missing.
+    const shown = withoutCredentials(`https://${server}`).slice('https://'.length);
     throw new OperatorError(
-      `The address of the S3 server, ${server}, isn't a URL.`,
+      `The address of the S3 server, ${shown}, isn't a URL.`,
       'Set AWS_ENDPOINT_URL to an address that begins with http:// or https://.',
     );
   }
@@ -183,9 +186,12 @@ export interface S3Options {
 export function s3Objects({ url, variables, clock, random = systemRandom.number, retrying }: S3Options): ObjectStore {
   const match = /^s3:\/\/([^/]+)\/+(.*[^/])\/*$/.exec(url);
   if (match === null)
-    throw new OperatorError(`${url} has no prefix.`, 'Give a bucket and a prefix: s3://bucket/prefix');
+    throw new OperatorError(
+      `${withoutCredentials(url)} has no prefix.`,
+      'Give a bucket and a prefix: s3://bucket/prefix',
+    );
   const [, bucket = '', key = ''] = match;
-  const location = `s3://${bucket}/${key}`;
+  const location = `${withoutCredentials(`s3://${bucket}`)}/${key}`;
   const bucketAccess = lazy(() => bucketOf(bucket, variables));
   const transfer: Transfer = {
     location,

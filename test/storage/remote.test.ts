@@ -136,6 +136,12 @@ test.each<[how: string, variables: Variables, message: RegExp, remedy: RegExp, k
     /localhost:9000, isn't a URL/,
     /AWS_ENDPOINT_URL .* http:/,
   ],
+  [
+    'at an address with a password and without a scheme',
+    { AWS_ENDPOINT_URL: 'u:secret@minio:9000' },
+    /^The address of the S3 server, u:\*\*\*@minio:9000, isn't a URL\.$/,
+    /AWS_ENDPOINT_URL/,
+  ],
   ['in no bucket', {}, /There is no such bucket: s3:\/\/bucked\/k/, /Create the bucket/, 'bucked/k'],
 ])('%s S3 requests fail with the reason', async (_, overrides, message, remedy, ...[key = 'bucket/k']) => {
   const error = await refusal(store(key, undefined, overrides).write('one', BODY));
@@ -146,6 +152,12 @@ test.each<[how: string, variables: Variables, message: RegExp, remedy: RegExp, k
 
 test('rejects an S3 URL without a prefix', () => {
   for (const url of ['bucket', 'bucket/', '/key']) expect(() => store(url)).toThrow('has no prefix');
+});
+
+test('messages have no password of an S3 URL', async () => {
+  expect(() => store('KEY:SECRET@bucket')).toThrow('s3://KEY:***@bucket has no prefix.');
+  const error = await refusal(store('KEY:SECRET@bucket/k').write('one', BODY));
+  expect(error.message).toContain('s3://KEY:***@bucket/k');
 });
 
 test('stops reading an object that is larger than its limit', async () => {

@@ -1,0 +1,19 @@
+/** Texts of URLs in messages contain no passwords. */
+import { expect, test } from 'bun:test';
+import { withoutCredentials } from '../../src/base/credentials.ts';
+
+test.each([
+  ['https://user:secret@host/path', 'https://user:***@host/path'],
+  ['https://token@host', 'https://***@host'],
+  ['https://user:se@cret@host/path', 'https://user:***@host/path'],
+  ['https://user:se/cret@host', 'https://user:***@host'],
+  ['redis-sentinel://u:secret@host', 'redis-sentinel://u:***@host'],
+  ['postgres+ssl.1://u:secret@host', 'postgres+ssl.1://u:***@host'],
+  ['https://user:secret@host/stacks@2026', 'https://user:***@host/stacks@2026'],
+  ['s3://bucket/stacks@2026', 's3://bucket/stacks@2026'],
+  ['http://host/archive?token=secret', 'http://host/archive'],
+  ['postgres://host/db?password=secret&sslmode=require', 'postgres://host/db'],
+  ['/srv/stacks@2026?', '/srv/stacks@2026?'],
+])('%s is shown as %s', (text, shown) => {
+  expect(withoutCredentials(text)).toBe(shown);
+});
