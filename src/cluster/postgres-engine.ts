@@ -11,7 +11,7 @@
  */
 import type { ReservedSQL, SQL } from 'bun';
 import { type Clock, systemClock } from '../base/clock.ts';
-import { OperatorError } from '../base/errors.ts';
+import { OperatorError, TemporaryError } from '../base/errors.ts';
 import { percentDecoded } from '../codec/utf8.ts';
 import { LogUnavailableError, LogUnknownOutcomeError } from './shared-log.ts';
 
@@ -323,18 +323,21 @@ const REFUSED_LOGINS = '28';
 
 const stateOf = (error: unknown): string => (error instanceof Bun.SQL.PostgresError && error.errno) || '';
 
-/** Whether a server refused the login or its database, which only the operator can resolve. */
+/** Whether a server refused the login or its database. */
 const isLoginRefusal = (error: unknown): boolean =>
   stateOf(error) === NO_DATABASE || stateOf(error).startsWith(REFUSED_LOGINS);
 
-/** Returns the error for the operator if all servers refused the login or its database; null for other failures. */
-export function loginRefusal(error: LogUnavailableError | LogUnknownOutcomeError): OperatorError | null {
+/**
+ * Returns the error for the operator if all servers refused the login or its database; null for other failures. It permits a
+ * retry: PostgreSQL also refuses a login if its LDAP or PAM server is down.
+ */
+export function loginRefusal(error: LogUnavailableError | LogUnknownOutcomeError): TemporaryError | null {
   if (!isLoginRefusal(error.cause)) return null;
   const remedy =
     stateOf(error.cause) === NO_DATABASE
       ? 'Create the database, or correct its name in --cluster.'
       : 'Check the user and password of --cluster (or PGPASSWORD), and that pg_hba.conf of the server accepts this machine.';
-  return new OperatorError(`${error.message}.`, remedy, { cause: error });
+  return new TemporaryError(`${error.message}.`, remedy, { cause: error });
 }
 
 /** Reports whether PostgreSQL refused a statement with this SQLSTATE. @param error the engine's error */

@@ -172,11 +172,11 @@ describeWith('PostgreSQL', hasPostgres, () => {
       'Create the database',
     ],
     ['a role that does not exist', (url: string) => url.replace(/\/\/[^@]*@/, '//nobody@'), '28000', 'Check the user'],
-  ])('%s ends a host and cluster status with code 1', async (_, change, state, remedy) => {
+  ])('%s ends a host and cluster status with code 75', async (_, change, state, remedy) => {
     const cluster = change(quorum.url);
     expect(cluster).not.toBe(quorum.url);
     const refusal = {
-      exitCode: 1,
+      exitCode: 75,
       message: expect.stringContaining(`(${state})`),
       remedy: expect.stringContaining(remedy),
     };
