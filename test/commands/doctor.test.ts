@@ -333,16 +333,22 @@ test('the check of a sound archive does not promise that the next write succeeds
   });
 });
 
-test('the check of an archive reports no problem before the first upload, nor if another host writes the archive', () => {
+test('the check of an archive reports no problem before the first upload, nor of a host that does not write it', () => {
   const begun = { ...SERVER.archive!, entry: 0, behind_entries: 7 };
   expect(checkFacts(server({ archive: begun })).archive).toEqual({
     state: 'ok',
     message: 'The server has not written to the archive since its start.',
   });
+  expect(checkFacts(server({ archive: { ...begun, behind_seconds: 18_000 } })).archive).toEqual({
+    state: 'ok',
+    message: 'The archive lacks 7 entries. Only the next upload shows whether it still accepts writes.',
+  });
+  const failing = { ...begun, base: { ...begun.base, failing: true } };
+  expect(checkFacts(server({ archive: failing })).archive).toMatchObject({ state: 'problem' });
   const cluster = { name: 'a' } as ServerStatus['cluster'];
   expect(checkFacts(server({ archive: null, cluster })).archive).toEqual({
-    state: 'ok',
-    message: 'Another host of the cluster writes the archive.',
+    state: 'skipped',
+    message: "This host doesn't write the archive. At most one host of a cluster does.",
   });
   expect(checkFacts(server({ archive: null })).archive).toMatchObject({ state: 'problem' });
 });

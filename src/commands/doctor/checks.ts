@@ -39,6 +39,8 @@ const MAX_CLOCK_DIFFERENCE = 10;
 /** The operator must act if the free space, or the time until the disk is full, is lower. */
 const MIN_FREE_BYTES = 1e9;
 const MIN_SECONDS_LEFT = 7 * 86_400;
+/** Maximum seconds without an upload after which a server may only have started. */
+const MAX_SECONDS_BEFORE_UPLOAD = 60;
 /** Blocks that the index may lack, because a node reports a block's height before it posts the block. */
 const BLOCKS_BEHIND = 2;
 const UNAUTHORIZED = [401, 403];
@@ -200,7 +202,7 @@ const checks: Readonly<Record<string, (facts: Facts) => Finding>> = {
     }
     if (archive === null && server.archive == null) return skipped('No archive is written.');
     if (server.archive === null) {
-      if (server.cluster !== null) return ok('Another host of the cluster writes the archive.');
+      if (server.cluster !== null) return skipped("This host doesn't write the archive. At most one host of a cluster does.");
       return problem(
         `The server doesn't write the archive at ${withoutCredentials(archive ?? '')}.`,
         'Restart the server with --archive.',
@@ -214,8 +216,10 @@ const checks: Readonly<Record<string, (facts: Facts) => Finding>> = {
         remedy,
       );
     }
-    if (entry === 0) return ok('The server has not written to the archive since its start.');
     if (base.failing) return problem('The last attempt to write a base to the archive failed.', remedy);
+    if (entry === 0 && seconds <= MAX_SECONDS_BEFORE_UPLOAD) {
+      return ok('The server has not written to the archive since its start.');
+    }
     return ok(
       `The archive lacks ${plural(entries, 'entry')}. Only the next upload shows whether it still accepts writes.`,
     );
