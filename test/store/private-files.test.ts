@@ -1,15 +1,16 @@
 /** Only the owner may read the data, which has secrets. */
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { chmodSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { onFile } from '../../src/base/system-errors.ts';
-import { pathsOpenToOthers } from '../../src/store/files/private-files.ts';
+import { pathsOpenToOthers, requireWritableFiles } from '../../src/store/files/private-files.ts';
 import { command } from '../e2e/stackside.ts';
 import { backupOf, restored } from '../support/data/backup.ts';
 import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
 import { openAt, simulatedEvents } from '../support/data/ingest.ts';
 import { rebuildIndex } from '../support/data/rebuild.ts';
+import { until } from '../support/time/until.ts';
 
 const events = simulatedEvents({ seed: 3, blocks: 2, transactionsPerBlock: 2 });
 const modeOf = (path: string): string => (statSync(path).mode & 0o777).toString(8);
@@ -40,6 +41,16 @@ test.skipIf(canWriteAll).each(['index.db', 'journal.db', 'index.db-wal', 'journa
     expect(() => onFile(directory, () => openAt(directory))).toThrow(`${path} may not be read or written by user`);
   },
 );
+
+test('the check of a database bears files that another process removes meanwhile', async () => {
+  const path = join(parent.path, 'vanishing.db');
+  const wal = JSON.stringify(`${path}-wal`);
+  const script = `const fs = require('node:fs'); for (;;) { fs.writeFileSync(${wal}, ''); fs.rmSync(${wal}); }`;
+  await using other = Bun.spawn([process.execPath, '-e', script]);
+  await until(() => existsSync(`${path}-wal`), 'the other process');
+  for (let round = 0; round < 50_000; round++) requireWritableFiles(path);
+  other.kill();
+});
 
 describe.skipIf(process.platform === 'win32')('a data directory', () => {
   test('is private to its owner, unlike the directories above it', () => {

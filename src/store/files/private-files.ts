@@ -1,5 +1,5 @@
 /** Creates files and directories with rights for their owner only: the data includes keys and the URLs of chainhooks. */
-import { accessSync, closeSync, constants, existsSync, mkdirSync, openSync, readdirSync, statSync } from 'node:fs';
+import { accessSync, closeSync, constants, mkdirSync, openSync, readdirSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { hasCode } from '../../base/errors.ts';
 
@@ -37,7 +37,14 @@ export function makePrivateFile(path: string): void {
  * @throws the system's error, with the path
  */
 export function requireWritableFiles(path: string): void {
-  for (const file of [path, `${path}-wal`, `${path}-shm`]) if (existsSync(file)) accessSync(file, constants.W_OK);
+  for (const file of [path, `${path}-wal`, `${path}-shm`]) {
+    try {
+      accessSync(file, constants.W_OK);
+    } catch (error) {
+      // Another connection may remove the files beside a database when it closes.
+      if (!hasCode(error, 'ENOENT')) throw error;
+    }
+  }
 }
 
 /**
