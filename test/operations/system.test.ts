@@ -50,7 +50,7 @@ test.each([
 ])('%s %s is for the operator only', async (method, path) => {
   const response = await server.get(path, { method });
   expect(response.status).toBe(401);
-  expect(await response.text()).toContain('send the admin key as X-API-Key; admin.key in the data directory');
+  expect(await response.text()).toContain('send the admin key as X-API-Key: it is in admin.key in the data directory');
 });
 
 test('settings are shown with their sources, but without secrets', async () => {

@@ -54,7 +54,7 @@ export const readOnlyProcessError = (): HookProblem =>
 
 const ONLY_THE_OPERATOR = 'This request needs the admin key';
 const SEND_ADMIN_KEY =
-  'Missing or invalid API key: send the admin key as X-API-Key; admin.key in the data directory, or the file of --admin-key, has it';
+  'Missing or invalid API key: send the admin key as X-API-Key: it is in admin.key in the data directory, or in the file that --admin-key names';
 
 const UNAUTHORIZED = 401;
 
