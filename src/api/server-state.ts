@@ -2,7 +2,7 @@
  * The state of a server, in the same words on the terminal, in the log, in `/ready`, in `/stackside/v1/status`, in
  * `stackside status` and in the console.
  */
-import { count, durationInWords } from '../base/format.ts';
+import { count, durationInWords, sentence } from '../base/format.ts';
 import type { Refusal } from '../node/event-intake.ts';
 import { type ObserverProblem, observerToml } from '../node/node-config.ts';
 
@@ -136,13 +136,6 @@ const checkWriter = ({ isHost }: StateReadings): string =>
   isHost
     ? 'Check that another host of the cluster gets events: stackside cluster status, and the state of each host.'
     : 'Check the state of the server that writes to this directory.';
-
-/** A text that may end with the message of an error, as a sentence. */
-export const sentence = (text: string): string => {
-  const trimmed = text.trim();
-  const first = trimmed.charAt(0).toUpperCase() + trimmed.slice(1);
-  return /[.!?]$/.test(first) ? first : `${first}.`;
-};
 
 /** A status without the name of the state. */
 type StatusText = Omit<ServerStatus, 'state'>;

@@ -66,3 +66,12 @@ export function duration(seconds: number): string {
 /** Returns a duration in words, for a sentence: `3 days 4 hours`, `59 seconds`. */
 export const durationInWords = (seconds: number): string =>
   twoUnits(seconds, (amount, { word }) => plural(amount, word));
+
+/** Ends a text with a full stop, unless it ends like a sentence. Its start, such as a URL, stays. */
+export const withFullStop = (text: string): string => (/[.!?]$/.test(text) ? text : `${text}.`);
+
+/** A text that may end with the message of an error, as a sentence. */
+export const sentence = (text: string): string => {
+  const trimmed = text.trim();
+  return withFullStop(trimmed.charAt(0).toUpperCase() + trimmed.slice(1));
+};

@@ -62,7 +62,7 @@ const WELL: Facts = {
 };
 
 const checkFacts = (facts: Partial<Facts>) =>
-  Object.fromEntries(runChecks({ ...WELL, ...facts }).map(({ name, ...finding }) => [name, finding]));
+  Object.fromEntries(runChecks({ ...WELL, ...facts } as Facts).map(({ name, ...finding }) => [name, finding]));
 const server = (more: Partial<ServerStatus>) => ({ server: { ...SERVER, ...more } });
 const withFiles = (files: FileFates): Partial<Facts> => ({ data: { value: { chainId: null, files }, error: null } });
 
@@ -468,7 +468,9 @@ test("no check shows the password of the node's URL", async () => {
   const settings = readSettings({ data: directory.path, apiPort: '0', eventPort: '0', nodeRpc: url }, {});
   const facts = await gatherFacts(settings, nodeRpc(url), systemClock);
   expect(checkFacts({ ...facts }).node?.message).toBe('No node answers at http://user:***@127.0.0.1:1.');
-  const results = JSON.stringify(runChecks({ ...facts, node: { ...WELL.node!, chainId: 1 }, data: WELL.data }));
+  const results = JSON.stringify(
+    runChecks({ ...facts, node: { ...WELL.node!, chainId: 1 }, nodeFailure: null, data: WELL.data }),
+  );
   expect(results).toContain('The node at http://user:***@127.0.0.1:1 belongs to chain 0x00000001');
   expect(results).not.toContain('s3cretpw');
 });

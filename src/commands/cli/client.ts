@@ -5,6 +5,7 @@ import { serverStates } from '../../api/server-state.ts';
 import { type Clock, systemClock } from '../../base/clock.ts';
 import { withoutCredentials } from '../../base/credentials.ts';
 import { OperatorError } from '../../base/errors.ts';
+import { withFullStop } from '../../base/format.ts';
 import { parsedJson } from '../../base/json.ts';
 import { CONSUMER_HEADER } from '../../hooks/access/access.ts';
 import { adminKeyFile, namedAdminKey, readAdminKey } from '../../hooks/access/keys.ts';
@@ -52,8 +53,6 @@ export function keyFor({
 }
 
 const OK = 200;
-/** Ends a server's text with a full stop, unless it ends like a sentence. */
-const sentence = (text: string): string => (/[.?]$/.test(text) ? text : `${text}.`);
 
 const BAD_REQUEST = 400;
 const UNAUTHORIZED = 401;
@@ -141,7 +140,7 @@ async function callServer(connection: Connection, method: string, path: string, 
     ? body.details
     : `${withoutCredentials(connection.url)} answers ${status}`;
   const text = status === BAD_REQUEST ? `The server rejected the request: ${problem}` : problem;
-  throw new OperatorError(sentence(text), remedyFor(status));
+  throw new OperatorError(withFullStop(text), remedyFor(status));
 }
 
 function remedyFor(status: number): string {
@@ -186,7 +185,7 @@ export async function callDevnet(url: string, path: string, payload?: object): P
   // Commands don't show where in the body the value is.
   const reason = Value.Check(DevnetError, body) ? body.message.replace(/^body\//, '') : null;
   throw new OperatorError(
-    sentence(reason ?? `${withoutCredentials(url)} answers ${status} to ${path}`),
+    withFullStop(reason ?? `${withoutCredentials(url)} answers ${status} to ${path}`),
     isWrongValue ? 'Correct the value.' : 'Give the URL of a stackside devnet with --url.',
   );
 }

@@ -1,8 +1,7 @@
 /** `stackside doctor`: each check is a function of the facts, with a problem and its remedy. */
-import { sentence } from '../../api/server-state.ts';
 import { systemClock } from '../../base/clock.ts';
 import { withoutCredentials } from '../../base/credentials.ts';
-import { bytes, count, durationInWords, plural } from '../../base/format.ts';
+import { bytes, count, durationInWords, plural, sentence } from '../../base/format.ts';
 import { chainIdText } from '../../chain/network.ts';
 import { observerFor, observerProblem } from '../../node/node-config.ts';
 import { nodeRpc } from '../../node/rpc.ts';
@@ -62,7 +61,7 @@ const checks: Readonly<Record<string, (facts: Facts) => Finding>> = {
   node({ node, nodeUrl, nodeFailure, server }) {
     if (server?.simulated_node) return skipped('The server is a devnet, which simulates its node.');
     return node === null
-      ? problem(sentence(nodeFailure ?? ''), 'Start the node, or name the address of its RPC with --node-rpc.')
+      ? problem(sentence(nodeFailure), 'Start the node, or name the address of its RPC with --node-rpc.')
       : ok(`${nodeUrl} answers, at block ${count(node.height)}.`);
   },
 
@@ -202,7 +201,8 @@ const checks: Readonly<Record<string, (facts: Facts) => Finding>> = {
     }
     if (archive === null && server.archive == null) return skipped('No archive is written.');
     if (server.archive === null) {
-      if (server.cluster !== null) return skipped("This host doesn't write the archive. At most one host of a cluster does.");
+      if (server.cluster !== null)
+        return skipped("This host doesn't write the archive. At most one host of a cluster does.");
       return problem(
         `The server doesn't write the archive at ${withoutCredentials(archive ?? '')}.`,
         'Restart the server with --archive.',

@@ -25,15 +25,11 @@ import { browserUrl } from '../terminal/presenter.ts';
 /** A value, or the error that prevented it. */
 type ValueOrError<T> = { value: T; error: null } | { value: null; error: Pick<OperatorError, 'message' | 'remedy'> };
 
-export interface Facts {
+interface CommonFacts {
   settings: Settings;
   url: string;
   /** URL of the node's RPC interface, without a password. */
   nodeUrl: string;
-  /** Null if the node doesn't answer. */
-  node: (NodeInfo & { isSynced: boolean | null; secondsAhead: number | null }) | null;
-  /** Why the node doesn't answer, as a clause; null if it does. */
-  nodeFailure: string | null;
   /** Null if no server runs. */
   server: ServerStatus | null;
   alerts: readonly Alert[];
@@ -51,6 +47,13 @@ export interface Facts {
   /** The archives of the settings, which are only checked while no server runs; null if the settings name none. */
   archives: ValueOrError<readonly string[]> | null;
 }
+
+/** The answer of a node, or why there is none, as a clause. */
+type NodeFacts =
+  | { node: NodeInfo & { isSynced: boolean | null; secondsAhead: number | null }; nodeFailure: null }
+  | { node: null; nodeFailure: string };
+
+export type Facts = CommonFacts & NodeFacts;
 
 /** Runs something that fails with an OperatorError. */
 function valueOrError<T>(read: () => T): ValueOrError<T> {
@@ -74,7 +77,7 @@ async function orNull<T>(request: Promise<T>): Promise<T | null> {
 
 const MILLISECONDS = 1_000;
 
-async function nodeFacts(node: NodeRpc, clock: Clock): Promise<Pick<Facts, 'node' | 'nodeFailure'>> {
+async function nodeFacts(node: NodeRpc, clock: Clock): Promise<NodeFacts> {
   const { info, reason } = await infoOrReason(node);
   if (info === null) return { node: null, nodeFailure: reason };
   const response = await orNull(node.request('/v2/info'));
