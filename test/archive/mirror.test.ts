@@ -454,6 +454,8 @@ describe('a mirror that is broken or hostile is refused, with the name of the ob
         `${location} doesn't use TLS, so anyone on the network path can withhold or delay data.`,
       );
     }
+    const { message } = await failure(restore('http://user:secret@example.com/stacks?token=secret'), OperatorError);
+    expect(message).toStartWith("http://user:***@example.com/stacks doesn't use TLS");
   });
 });
 
