@@ -180,7 +180,11 @@ export function Search({ id = SEARCH_ID, text: first = '' }: { id?: string; text
   const isEmpty =
     isOpen && problem === null && !isRecent && searchAnswer.text === typed && searchAnswer.results.length === 0;
 
-  useEffect(() => setActive(null), [searchAnswer]);
+  // The chosen result stays chosen if a newer answer also has it.
+  useEffect(() => {
+    const chosenId = active === null ? null : optionId(id, active);
+    setActive(options.find((item) => optionId(id, item) === chosenId) ?? null);
+  }, [searchAnswer]);
   useEffect(() => {
     if (active === null) return;
     document.querySelector(`#${CSS.escape(optionId(id, active))}`)?.scrollIntoView({ block: 'nearest' });
