@@ -69,7 +69,7 @@ function toMistake({ type, path, schema, message }: ValueError): Mistake {
 }
 
 /** Returns the broken rule for a member that the schema doesn't have, with the name that was probably meant. */
-function unknownMember(name: string, { properties }: TSchema): string {
+export function unknownMember(name: string, { properties }: TSchema): string {
   const similar = nearestName(name, Object.keys(properties ?? {}));
   return similar === null ? 'is not allowed' : `is not allowed: did you mean ${similar}?`;
 }

@@ -12,7 +12,7 @@ export class NodeUnreachableError extends UnreachableError {
   override readonly name = 'NodeUnreachableError';
 }
 
-/** Thrown if a server answers, but not as a Stacks node. The message says what it answered. */
+/** Thrown if the server that answers isn't a Stacks node. The message describes its answer. */
 class NotANodeError extends NodeUnreachableError {}
 
 const Info = Type.Object({

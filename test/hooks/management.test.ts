@@ -179,10 +179,10 @@ test('an accepted definition is returned as sent, with warnings about likely mis
   expect(body.definition).toEqual({ ...echo, action: { type: 'http_post', url: URL_OK }, version: '1' });
   expect(body.status.enabled).toBe(false);
   expect(body.status.warnings).toEqual([
-    'unknown: the key is unknown and ignored',
-    'enabled: the key is ignored; use PATCH /chainhooks/me/{uuid}/enabled',
-    'option: the key is unknown and ignored; did you mean options?',
-    'action.method: the key is unknown and ignored',
+    'unknown: the key is ignored, since it is not allowed',
+    'enabled: the key is ignored, since it is not allowed; use PATCH /chainhooks/me/{uuid}/enabled',
+    'option: the key is ignored, since it is not allowed: did you mean options?',
+    'action.method: the key is ignored, since it is not allowed',
     'filters.events.0.recipient: the address has a wrong checksum; it never matches',
     'filters.events.1.asset_identifier: the address is not of testnet',
   ]);

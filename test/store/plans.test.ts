@@ -241,11 +241,11 @@ test('every module of queries exports its statements, except those without any',
   expect(modules.filter((name) => !withStatements.has(name)).sort()).toEqual(without);
 });
 
-test('no module of queries has a statement of its own beside the exported ones', async () => {
+test('a module of queries exports all its statements', async () => {
   for await (const file of new Glob('**/*.ts').scan(folder)) {
     const text = await Bun.file(join(folder, file)).text();
-    const own = text.match(/^(export )?const \w+ = query\b.*/gm) ?? [];
-    expect(own, `Move the statements of ${file} into its sql, so that these tests see their plans`).toEqual([]);
+    const loose = text.match(/^(export )?const \w+ = query\b.*/gm) ?? [];
+    expect(loose, `Move the statements of ${file} into its sql, so that these tests see their plans`).toEqual([]);
   }
 });
 

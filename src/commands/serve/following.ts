@@ -109,7 +109,7 @@ export function archiveFollowing(options: FollowingOptions) {
   let next: number | null = null;
   let isFollowing = false;
   /** Index block hash, in hex, of the last missing block that was offered. It counts as missing until the node posts again. */
-  let found: string | null = null;
+  let offeredHash: string | null = null;
 
   /** @returns the number of blocks by which the entry is above the node's tip and so wasn't offered; 0 if it isn't above it */
   async function offer({ path, text }: Entry): Promise<number> {
@@ -138,12 +138,12 @@ export function archiveFollowing(options: FollowingOptions) {
         const missing = node.missing();
         if (hasSkipped && entry.path !== '/new_block') continue;
         const above = await offer(entry);
-        if (above > (missing === null || missing === found ? 0 : MAX_FORK_BLOCKS)) return;
-        if (missing !== null && missing !== found && isBlock(entry, missing)) found = missing;
+        if (above > (missing === null || missing === offeredHash ? 0 : MAX_FORK_BLOCKS)) return;
+        if (missing !== null && missing !== offeredHash && isBlock(entry, missing)) offeredHash = missing;
         hasSkipped ||= above > 0;
         // The node may need the skipped blocks later.
         if (!hasSkipped) next = entry.id + 1;
-        else if (missing === null || missing === found) return;
+        else if (missing === null || missing === offeredHash) return;
       }
     }
   }

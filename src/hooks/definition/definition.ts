@@ -2,10 +2,9 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { named, nullable } from '../../api/shared/fields.ts';
 import { isObject } from '../../base/json.ts';
-import { nearestName } from '../../base/nearest-name.ts';
 import type { Network } from '../../chain/network.ts';
 import { ConditionError, literalOf, NOT_128_BITS, serializedForms } from '../../codec/value-condition.ts';
-import { checker } from '../../http/checker.ts';
+import { checker, unknownMember } from '../../http/checker.ts';
 import type { HookRecord } from '../../store/hooks/model.ts';
 import { type Condition, toConditions } from '../matching/matching.ts';
 import { HookProblem, invalidField } from '../problem.ts';
@@ -226,31 +225,18 @@ export function patchedDefinition(stored: HookDefinition, body: unknown, network
   return readDefinition({ ...stored, ...body }, network);
 }
 
-const ENABLED_KEY = 'enabled';
-
-/**
- * Finds keys that a definition doesn't have.
- * @param mark before the key that was probably meant
- * @returns their paths, and the remedy or the key that was probably meant
- */
-function* unknownKeys(
-  body: Record<string, unknown>,
-  mark: ':' | ';',
-): Generator<readonly [path: string, hint: string]> {
+/** Finds keys that a definition doesn't have. @returns their paths, and the rule that each breaks */
+function* unknownKeys(body: Record<string, unknown>): Generator<readonly [path: string, rule: string]> {
   const { properties } = Definition;
   const { action } = body;
-  const hintFor = (key: string, known: object): string => {
-    const similar = nearestName(key, Object.keys(known));
-    return similar === null ? '' : `${mark} did you mean ${similar}?`;
-  };
   for (const key of Object.keys(body)) {
-    if (key === ENABLED_KEY) yield [key, '; use PATCH /chainhooks/me/{uuid}/enabled'];
-    else if (!Object.hasOwn(properties, key)) yield [key, hintFor(key, properties)];
+    if (key === 'enabled') yield [key, 'is not allowed; use PATCH /chainhooks/me/{uuid}/enabled'];
+    else if (!Object.hasOwn(properties, key)) yield [key, unknownMember(key, Definition)];
   }
   if (!isObject(action)) return;
   for (const key of Object.keys(action)) {
-    const known = properties.action.properties;
-    if (!Object.hasOwn(known, key)) yield [`action.${key}`, hintFor(key, known)];
+    if (!Object.hasOwn(properties.action.properties, key))
+      yield [`action.${key}`, unknownMember(key, properties.action)];
   }
 }
 
@@ -262,7 +248,7 @@ function* unknownKeys(
 export function rejectUnknownKeys(change: unknown): void {
   if (!isObject(change)) return;
   rejectRemovedFields(change);
-  for (const [path, hint] of unknownKeys(change, ':')) throw invalidField(path, `is not allowed${hint}`);
+  for (const [path, rule] of unknownKeys(change)) throw invalidField(path, rule);
 }
 
 const MAX_KEY_WARNINGS = 20;
@@ -270,10 +256,7 @@ const MAX_KEY_WARNINGS = 20;
 /** Returns warnings about keys of a registration that are dropped, as other servers drop them. */
 export function ignoredKeys(body: unknown): string[] {
   if (!isObject(body)) return [];
-  const warnings = unknownKeys(body, ';').map(([path, hint]) => {
-    const problem = path === ENABLED_KEY ? 'is ignored' : 'is unknown and ignored';
-    return `${path}: the key ${problem}${hint}`;
-  });
+  const warnings = unknownKeys(body).map(([path, rule]) => `${path}: the key is ignored, since it ${rule}`);
   return warnings.take(MAX_KEY_WARNINGS).toArray();
 }
 
