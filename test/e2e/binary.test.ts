@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { NO_NODE } from '../support/servers/serving.ts';
 import { until } from '../support/time/until.ts';
 import { executable, temporaryDirectory } from './stackside.ts';
 
@@ -55,7 +56,7 @@ test('the executable runs no file and reads no settings of its working directory
   writeFileSync(join(folder, '.env'), 'STACKSIDE_DATA=of-dotenv\n');
   writeFileSync(join(folder, 'bunfig.toml'), 'preload = ["./preload.ts"]\n');
   writeFileSync(join(folder, 'preload.ts'), "process.stdout.write('preloaded');\n");
-  const { stdout, stderr } = Bun.spawnSync([binary, 'status'], { cwd: folder, env: {} });
+  const { stdout, stderr } = Bun.spawnSync([binary, 'status', '--url', NO_NODE], { cwd: folder, env: {} });
   expect(stdout.toString()).toBe('');
   expect(stderr.toString()).toStartWith('No index found at stackside-data/index.db.\n');
 });

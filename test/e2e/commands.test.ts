@@ -185,7 +185,7 @@ const mistakes: [args: string[], says: RegExp][] = [
   ],
   [['frobnicate'], /^Unknown command 'frobnicate'\.\nRun stackside --help to see the arguments and options\.\n$/],
   [['import', 'no-such-file.tsv'], /^no-such-file\.tsv doesn't exist\.\nCheck the path\.\n$/],
-  [['status', '--data', 'no-such-directory'], /No index found at no-such-directory/],
+  [['status', '--data', 'no-such-directory', '--url', NO_NODE], /No index found at no-such-directory/],
   [
     ['sevre'],
     /^Unknown command 'sevre'\.\nDid you mean serve\? Run stackside --help to see the arguments and options\.\n$/,

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { chmodSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { hasCode } from '../../src/base/errors.ts';
+import { NO_NODE } from '../support/servers/serving.ts';
 import { command, failureOf, stackside, temporaryDirectory } from './stackside.ts';
 
 const directory = temporaryDirectory();
@@ -129,12 +130,12 @@ test.skipIf(process.platform === 'win32')(
 );
 
 test.skipIf(process.platform === 'win32')('a rebuild without space ends with 1 and keeps the old index', async () => {
-  const before = await stackside('status', '--data', pathOf('data'));
+  const before = await stackside('status', '--data', pathOf('data'), '--url', NO_NODE);
   const { code, stderr } = await inShell(SMALL_FILES, ['rebuild', '--data', pathOf('data')]);
   expect(stderr).toMatch(TWO_LINES);
   expect(stderr).not.toContain('--force');
   expect(code).toBe(1);
-  expect(await stackside('status', '--data', pathOf('data'))).toEqual(before);
+  expect(await stackside('status', '--data', pathOf('data'), '--url', NO_NODE)).toEqual(before);
 });
 
 const printing: [args: string[], code: number][] = [

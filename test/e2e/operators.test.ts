@@ -28,6 +28,7 @@ import { type DataDirectory, dataDirectory } from '../support/data/data-director
 import { ingestOf, simulatedEvents } from '../support/data/ingest.ts';
 import { casesOf, firstSeed, timeout } from '../support/property.ts';
 import { checkAndRecount } from '../support/recounts/recounts.ts';
+import { NO_NODE } from '../support/servers/serving.ts';
 import { command } from './stackside.ts';
 
 const events = simulatedEvents({ seed: 3, blocks: 4, transactionsPerBlock: 1, forkEvery: 0 });
@@ -142,7 +143,7 @@ const commands: readonly ((paths: { input: string; output: string }, prng: Prng)
   ({ input }) => ['restore', input],
   (_, prng) => ['rebuild', ...(prng.chance(0.5) ? ['--force'] : [])],
   (_, prng) => ['check', ...(prng.chance(0.5) ? ['--deep'] : [])],
-  () => ['status'],
+  () => ['status', '--url', NO_NODE],
   () => ['serve', '--api-port', '0', '--event-port', '0'],
 ];
 

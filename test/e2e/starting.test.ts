@@ -424,7 +424,9 @@ test('--history full: refuses a partial history at the start, and the first bloc
   expect(await server.ended).toBe(EXIT.operator);
   const lines = (await server.log()).trimEnd().split('\n');
   expect(lines.slice(-2)).toEqual([problem, expect.stringContaining('Restore an archive')]);
-  const { tip: stored } = JSON.parse((await stackside('status', '--data', file('full'), '--json')).stdout);
+  const { tip: stored } = JSON.parse(
+    (await stackside('status', '--data', file('full'), '--url', NO_NODE, '--json')).stdout,
+  );
   expect(stored).toBeNull();
 });
 
