@@ -238,12 +238,15 @@ export class Archiver {
 
   /**
    * Requires that the store refuses to create {@link IDENTITY} again, since segments of an archive must never be replaced.
+   * If somebody has removed the object meanwhile, the first attempt creates it and the second is refused.
    * @param identity the one that the archive has
    * @throws OperatorError if the store replaces objects, like an S3 server that ignores If-None-Match
    */
   async #requireCreateOnly(identity: Identity): Promise<void> {
     const { store } = this.#options;
-    if (!(await store.create(IDENTITY, identityBytes(identity)))) return;
+    for (let attempts = 0; attempts < 2; attempts++) {
+      if (!(await store.create(IDENTITY, identityBytes(identity)))) return;
+    }
     const { segments, open } = await listContents(store);
     // Another host may have written entries since.
     if (segments.length + open.length === 0) await store.remove(IDENTITY);
