@@ -111,38 +111,49 @@ export function archiveFollowing(options: FollowingOptions) {
   /** Index block hash, in hex, of the last missing block that was offered. It counts as missing until the node posts again. */
   let offeredHash: string | null = null;
 
-  /** @returns the number of blocks by which the entry is above the node's tip and so wasn't offered; 0 if it isn't above it */
-  async function offer({ path, text }: Entry): Promise<number> {
-    const limit = node.limit();
-    const isAlone = limit === Number.POSITIVE_INFINITY;
-    if (!CHAIN_PATHS.includes(path) && !(isAlone && MEMPOOL_PATHS.includes(path))) return 0;
-    const height = isAlone && history.bottom() === 0 ? null : heightOf({ path, text });
-    if (height !== null && height <= history.bottom()) return 0;
-    if (height !== null && height > limit) return height - limit;
+  /** Whether the node has posted no block for so long that the archive may be applied above its tip. */
+  const isAlone = (): boolean => node.limit() === Number.POSITIVE_INFINITY;
+
+  /** Offers an entry, if it is part of the chain and above the start of the history. @param height of a block; null if not read */
+  async function offer({ path, text }: Entry, height: number | null): Promise<void> {
+    if (!CHAIN_PATHS.includes(path) && !(isAlone() && MEMPOOL_PATHS.includes(path))) return;
+    if (height !== null && height <= history.bottom()) return;
     await receive({ path, text, receivedAt: microseconds(clock) });
     await clock.turn();
-    return 0;
   }
 
   /**
    * Offers the events of the archive, from the next one on, up to the first block above the node's tip. If the missing block is
-   * on a branch that the archive switched to later, skips such blocks until it has offered the missing block. Behind a skipped
-   * block, it offers only blocks: Bitcoin must not run ahead of the node.
+   * on a branch that the archive switched to later, skips such blocks until it has offered the missing block. Bitcoin must not
+   * run ahead of the node: offers a Bitcoin block only with the block that follows it, and none behind a skipped block.
    */
   async function offerEntries(archive: ObjectStoreReads, from: number, signal: AbortSignal): Promise<void> {
     next = from;
     let hasSkipped = false;
+    let bitcoinBlocks: Entry[] = [];
     for await (const entries of entriesAfter(archive, { id: from - 1 })) {
       for (const entry of entries) {
         if (signal.aborted) return;
         const missing = node.missing();
         if (hasSkipped && entry.path !== '/new_block') continue;
-        const above = await offer(entry);
+        if (entry.path === '/new_burn_block' && (!isAlone() || bitcoinBlocks.length > 0)) {
+          bitcoinBlocks.push(entry);
+          continue;
+        }
+        const height = isAlone() && history.bottom() === 0 ? null : heightOf(entry);
+        const above = Math.max(0, (height ?? 0) - node.limit());
         if (above > (missing === null || missing === offeredHash ? 0 : MAX_FORK_BLOCKS)) return;
-        if (missing !== null && missing !== offeredHash && isBlock(entry, missing)) offeredHash = missing;
         hasSkipped ||= above > 0;
+        if (above === 0) {
+          if (!hasSkipped && entry.path === '/new_block') {
+            for (const bitcoinBlock of bitcoinBlocks) await offer(bitcoinBlock, null);
+            bitcoinBlocks = [];
+          }
+          await offer(entry, height);
+        }
+        if (missing !== null && missing !== offeredHash && isBlock(entry, missing)) offeredHash = missing;
         // The node may need the skipped blocks later.
-        if (!hasSkipped) next = entry.id + 1;
+        if (!hasSkipped) next = bitcoinBlocks[0]?.id ?? entry.id + 1;
         else if (missing === null || missing === offeredHash) return;
       }
     }
