@@ -11,8 +11,17 @@ test.each([
   ['postgres+ssl.1://u:secret@host', 'postgres+ssl.1://u:***@host'],
   ['https://user:secret@host/stacks@2026', 'https://user:***@host/stacks@2026'],
   ['s3://bucket/stacks@2026', 's3://bucket/stacks@2026'],
-  ['http://host/archive?token=secret', 'http://host/archive'],
-  ['postgres://host/db?password=secret&sslmode=require', 'postgres://host/db'],
+  ['http://host/archive?token=secret', 'http://host/archive?token=***'],
+  ['http://host/archive?secret', 'http://host/archive?***'],
+  ['http://host/archive?a=secret&secret', 'http://host/archive?***'],
+  ['http://host/archive?', 'http://host/archive?'],
+  ['postgres://host/db?password=secret&sslmode=require', 'postgres://host/db?password=***&sslmode=require'],
+  [
+    'postgres://u:secret@host/db?sslmode=verify-full&sslrootcert=/etc/ssl/db-ca.pem',
+    'postgres://u:***@host/db?sslmode=verify-full&sslrootcert=/etc/ssl/db-ca.pem',
+  ],
+  ['postgres://host/db?sslmode=require#secret', 'postgres://host/db?sslmode=***'],
+  ['postgres://us?er:se/cr=et@host/db', 'postgres://us?***'],
   ['/srv/stacks@2026?', '/srv/stacks@2026?'],
 ])('%s is shown as %s', (text, shown) => {
   expect(withoutCredentials(text)).toBe(shown);
