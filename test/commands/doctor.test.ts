@@ -11,7 +11,7 @@ import { type Facts, gatherFacts, parseMetrics } from '../../src/commands/doctor
 import { serverOperations } from '../../src/commands/serve/server-readings.ts';
 import { chainState } from '../../src/console/app/chain/state.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
-import { Alerts, type Series } from '../../src/metrics/alerts.ts';
+import { type Alert, Alerts, type Series } from '../../src/metrics/alerts.ts';
 import { requestMetrics } from '../../src/metrics/requests.ts';
 import { observerToml } from '../../src/node/node-config.ts';
 import { nodeRpc } from '../../src/node/rpc.ts';
@@ -39,6 +39,19 @@ const SERVER = {
   archive: { entry: 7, failing: false, behind_entries: 0, behind_seconds: 0, base: { failing: false } },
   disk: { growth: null },
 } as unknown as ServerStatus;
+
+const ALERT: Omit<Alert, 'name'> = {
+  severity: 'warning',
+  state: 'pending',
+  since: 1,
+  summaries: ['A summary.'],
+  description: 'A description.',
+  meaning: 'A meaning.',
+  measure: null,
+  threshold: null,
+  for_seconds: 0,
+  values: [],
+};
 
 /** The facts of a server without a problem. */
 const WELL: Facts = {
@@ -192,17 +205,10 @@ test.each<[string, Partial<Facts>, string, string]>([
     {
       alerts: [
         {
+          ...ALERT,
           name: 'StacksideChainhookInterrupted',
-          severity: 'warning',
-          state: 'pending',
-          since: 1,
           summaries: ['A chainhook is interrupted.'],
           description: 'Enable it again.',
-          meaning: 'A chainhook is interrupted.',
-          measure: null,
-          threshold: null,
-          for_seconds: 0,
-          values: [],
         },
       ],
     },
@@ -245,6 +251,15 @@ test.each<[string, Partial<Facts>, string, string]>([
     server({ archive: { ...SERVER.archive!, base: { ...SERVER.archive!.base, failing: true } } }),
     'The last attempt to write a base to the archive failed.',
     "Read the server's log: the event service_failing has the reason.",
+  ],
+  [
+    'archive',
+    {
+      ...server({ archive: { ...SERVER.archive!, behind_entries: 7, behind_seconds: 18_000 } }),
+      alerts: [{ ...ALERT, name: 'StacksideArchiveBehind' }],
+    },
+    'The archive lacks 7 entries and has been incomplete for 5 hours, although no upload failed.',
+    'Wait if this is the first archive of a long journal: it may take hours. Otherwise, check how fast the archive accepts writes. If this machine fails, the missing entries are lost.',
   ],
   [
     'format',

@@ -192,7 +192,7 @@ const checks: Readonly<Record<string, (facts: Facts) => Finding>> = {
       : ok(`${free}${fullText}.`);
   },
 
-  archive({ server, archives, settings: { archive } }) {
+  archive({ server, alerts, archives, settings: { archive } }) {
     if (server === null) {
       if (archives === null) return skipped('No archive is written.');
       if (archives.error !== null) return problem(archives.error.message, archives.error.remedy);
@@ -217,6 +217,12 @@ const checks: Readonly<Record<string, (facts: Facts) => Finding>> = {
       );
     }
     if (base.failing) return problem('The last attempt to write a base to the archive failed.', remedy);
+    if (alerts.some(({ name }) => name === 'StacksideArchiveBehind')) {
+      return problem(
+        `The archive lacks ${plural(entries, 'entry')} and has been incomplete for ${durationInWords(Math.round(seconds))}, although no upload failed.`,
+        'Wait if this is the first archive of a long journal: it may take hours. Otherwise, check how fast the archive accepts writes. If this machine fails, the missing entries are lost.',
+      );
+    }
     if (entry === 0 && seconds <= MAX_SECONDS_BEFORE_UPLOAD) {
       return ok('The server has not written to the archive since its start.');
     }
