@@ -5,6 +5,7 @@
  * `burn-block-writer.ts`).
  */
 
+import { bytesEqual } from '../base/bytes-equal.ts';
 import { lazy } from '../base/cache.ts';
 import { type Clock, microseconds } from '../base/clock.ts';
 import { exactJson } from '../base/json.ts';
@@ -70,7 +71,7 @@ async function requestBlock(node: ThrottledNode, id: Uint8Array, height: number)
     throw failure(`the node doesn't have this Nakamoto block (${decoded.reason})`);
   }
   if (!decoded.ok) throw failure(`its bytes can't be read: ${decoded.error.message}`);
-  if (isSame(decoded.value.blockId, id)) return decoded.value;
+  if (bytesEqual(decoded.value.blockId, id)) return decoded.value;
   throw failure('the node sends the bytes of another block');
 }
 
@@ -80,8 +81,6 @@ async function requestAncestor(node: ThrottledNode, height: number, tip: Uint8Ar
   if (decoded instanceof NoAnswer || !decoded.ok) return null;
   return decoded.value.header.chainLength === height ? decoded.value.blockId : null;
 }
-
-const isSame = (a: Uint8Array, b: Uint8Array): boolean => Buffer.compare(a, b) === 0;
 
 /** Returns the blocks of a branch that aren't canonical, the lowest first, and the height of the canonical block below them. */
 function branchOf(history: ChainHistory, id: Uint8Array) {
@@ -177,12 +176,12 @@ export async function fillTo(
 
   /** Reports whether the index can have a block on top of this one. */
   const isKnown = (id: Uint8Array): boolean =>
-    history.isKnown(id) || (start !== null && isSame(id, start.indexBlockHash));
+    history.isKnown(id) || (start !== null && bytesEqual(id, start.indexBlockHash));
 
   async function loadParent(block: NakamotoBlock): Promise<Parent> {
     const { header, blockId } = block;
     if (history.isKnown(header.parentBlockId)) return history.block(header.parentBlockId);
-    if (start === null || !isSame(header.parentBlockId, start.indexBlockHash)) {
+    if (start === null || !bytesEqual(header.parentBlockId, start.indexBlockHash)) {
       start = await requestHistoryStart(node, block);
       older.clear();
     }

@@ -4,7 +4,9 @@
  * parent's branch becomes canonical again. A filled block replaces only the branch at its height. If the node announces the
  * same block later, the event completes it.
  */
+
 import type { Database } from 'bun:sqlite';
+import { bytesEqual } from '../../base/bytes-equal.ts';
 import { readPayload } from '../../chain/payload-reader.ts';
 import type { BurnBlockPayload } from '../../chain/payload-schemas.ts';
 import { fromHex } from '../../codec/hex.ts';
@@ -14,8 +16,6 @@ import { inserter } from '../rows/table.ts';
 import { burnBlocksTable, burnRewardsTable, burnSlotHoldersTable, poxTransactionsTable } from '../rows/tables.ts';
 
 type Row = Stored<'orphaned_burn_blocks', 'height' | 'hash' | 'parent_hash' | 'payload'>;
-
-const same = (a: Uint8Array, b: Uint8Array): boolean => Buffer.compare(a, b) === 0;
 
 const isFilled = ({ filled_from }: BurnBlockPayload): boolean => filled_from !== undefined;
 
@@ -60,7 +60,7 @@ export function burnBlockWriter(db: Database) {
     for (let row = orphanAt(height, hash); row !== null; row = orphanAt(row.height - 1, row.parent_hash)) {
       branch.unshift(row);
       const below = canonicalAt.get(row.height - 1);
-      if (row.parent_hash === null || (below !== null && same(below.hash, row.parent_hash))) break;
+      if (row.parent_hash === null || (below !== null && bytesEqual(below.hash, row.parent_hash))) break;
     }
     return branch;
   }
@@ -70,7 +70,7 @@ export function burnBlockWriter(db: Database) {
     let top = height;
     for (let row = canonicalAt.get(top); row !== null; top += 1) {
       const above = canonicalAt.get(top + 1);
-      if (above === null || (above.parent_hash !== null && !same(above.parent_hash, row.hash))) break;
+      if (above === null || (above.parent_hash !== null && !bytesEqual(above.parent_hash, row.hash))) break;
       row = above;
     }
     return top;
@@ -95,7 +95,7 @@ export function burnBlockWriter(db: Database) {
       const parent = payload.parent_burn_block_hash == null ? null : fromHex(payload.parent_burn_block_hash);
       const isPosted = !isFilled(payload);
       const canonical = canonicalAt.get(height);
-      if (canonical !== null && same(canonical.hash, hash)) {
+      if (canonical !== null && bytesEqual(canonical.hash, hash)) {
         if (!isPosted || canonical.is_filled === 0) return false;
         complete.run(height, parent, compressed(text));
         renumber(height, payload);
@@ -108,7 +108,7 @@ export function burnBlockWriter(db: Database) {
       const row = orphaned ?? { height, hash, parent_hash: parent, payload: compressed(text) };
       const lacksPayouts = isFilled(orphaned === null ? payload : parsePayload(orphaned));
       const child = canonicalAt.get(height + 1);
-      const isGap = canonical === null && child?.parent_hash != null && same(child.parent_hash, hash);
+      const isGap = canonical === null && child?.parent_hash != null && bytesEqual(child.parent_hash, hash);
       const branch = isGap ? [] : branchTo(height - 1, parent);
       const first = branch[0]?.height ?? height;
       if (!isGap) {

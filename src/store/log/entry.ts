@@ -18,6 +18,7 @@
  */
 
 import { SHA256, zstdCompressSync, zstdDecompressSync } from 'bun';
+import { bytesEqual } from '../../base/bytes-equal.ts';
 import { memoize } from '../../base/cache.ts';
 import { WITHHELD_PATH } from '../../chain/payload-reader.ts';
 import { lossyText } from '../../codec/utf8.ts';
@@ -152,7 +153,8 @@ export function withheld(entry: Entry): Entry {
   return { ...entry, path: WITHHELD_PATH, text: path.toHex() + text.toHex() };
 }
 
-export const sameChain = (a: Uint8Array, b: Uint8Array): boolean => Buffer.compare(a, b) === 0;
+/** Whether two chain values are the same. */
+export const sameChain = bytesEqual;
 
 /** A low level, because the journal is written on the hot path and read rarely. */
 const COMPRESSION_LEVEL = 1;

@@ -1,5 +1,7 @@
 /** Staking by pox-5: signers and their stakers, stakes and rewards of a principal, and bonds. */
+
 import type { Database } from 'bun:sqlite';
+import { bytesEqual } from '../../../base/bytes-equal.ts';
 import { heightOf, positionOf } from '../../../chain/position.ts';
 import type { Cursor, Page } from '../../model/page.ts';
 import type {
@@ -77,8 +79,6 @@ type KeyRow = Stored<'signer_keys', 'position' | 'signer_key' | 'auth_id' | 'act
   Stored<'transactions', 'tx_id'> &
   Stored<'blocks', 'burn_block_height'>;
 
-const same = (a: Uint8Array, b: Uint8Array): boolean => Buffer.compare(a, b) === 0;
-
 const signerOf = ({ address, signer_key }: SignerRow): StakingSigner => ({ signer: address, key: signer_key });
 
 /** Index of the cycle in a key of a cycle's signers. */
@@ -111,14 +111,16 @@ function signerManagers(db: Database) {
     const managers: SignerManager[] = [];
     for (const [id, address] of candidates) {
       const bound = newestKey.get(id, 0, anchor);
-      if (bound === null || !same(bound.signer_key, signerKey)) continue;
+      if (bound === null || !bytesEqual(bound.signer_key, signerKey)) continue;
       const later = newestKey.get(id, anchor, end);
       managers.push({
         signer: address,
         registered: { height: heightOf(bound.position), burnHeight: bound.burn_block_height, txId: bound.tx_id },
         grants: readGrants(id, end),
         pending:
-          later === null || same(later.signer_key, signerKey) ? null : { key: later.signer_key, txId: later.tx_id },
+          later === null || bytesEqual(later.signer_key, signerKey)
+            ? null
+            : { key: later.signer_key, txId: later.tx_id },
       });
     }
     return managers.sort((a, b) => (a.signer < b.signer ? -1 : 1));
