@@ -428,6 +428,16 @@ describe('the chainhook form', () => {
     );
   });
 
+  test('refuses unknown keys in JSON, which the server would ignore', () => {
+    const parse = (more: object) => parseDraft(JSON.stringify({ ...draft, ...more }));
+    expect(parse({ optoins: {} })).toBe('optoins is not a field of the definition: did you mean options?');
+    expect(parse({ enabled: false })).toBe('enabled is not a field of the definition.');
+    expect(parse({ action: { ...draft.action, headers: {} } })).toBe('action.headers is not a field of action.');
+    expect(parse({ filters: { ...draft.filters, event: [] } })).toBe(
+      'filters.event is not a field of filters: did you mean events?',
+    );
+  });
+
   test('keeps the common fields of two filter types, and drops an empty field', () => {
     const filter = { type: 'stx_transfer', sender: SENDER, min_amount: '5' };
     expect(withType(filter, 'stx_burn')).toEqual({ type: 'stx_burn', sender: SENDER, min_amount: '5' });

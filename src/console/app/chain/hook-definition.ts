@@ -1,5 +1,6 @@
 /** The definition of a chainhook as a form. */
 import { isObject } from '../../../base/json.ts';
+import { nearestName } from '../../../base/nearest-name.ts';
 import { MAX_UINT } from '../../../codec/clarity.ts';
 import { type FilterType, filterSchemas, isFilterType } from '../../../hooks/definition/filter-schemas.ts';
 import type { TokenUnit } from './format.ts';
@@ -198,6 +199,26 @@ export function findMistakes({ name, filters, options: { alert_url: alertUrl }, 
   return mistakes;
 }
 
+/** The members of a definition, and those of its objects that have no schema of their own here. */
+const definitionMembers = {
+  'the definition': ['name', 'version', 'chain', 'network', 'filters', 'options', 'action'],
+  filters: ['events'],
+  action: ['type', 'url'],
+} as const;
+
+/** Returns the mistake of the first unknown key; null without one. The server would ignore or refuse the key. */
+function unknownKey(
+  object: Readonly<Record<string, unknown>>,
+  objectName: keyof typeof definitionMembers,
+): string | null {
+  const names: readonly string[] = definitionMembers[objectName];
+  const key = Object.keys(object).find((name) => !names.includes(name));
+  if (key === undefined) return null;
+  const similar = nearestName(key, names);
+  const path = objectName === 'the definition' ? key : `${objectName}.${key}`;
+  return `${path} is not a field of ${objectName}${similar === null ? '.' : `: did you mean ${similar}?`}`;
+}
+
 /** Parses a draft from a user's JSON. @returns the draft, or the mistake */
 export function parseDraft(text: string): Draft | string {
   let value: unknown;
@@ -216,6 +237,8 @@ export function parseDraft(text: string): Draft | string {
     return 'Each of filters.events must be an object with a type.';
   }
   if (!isObject(action) || typeof action.url !== 'string') return 'action.url must be a text.';
+  const unknown = unknownKey(value, 'the definition') ?? unknownKey(filters, 'filters') ?? unknownKey(action, 'action');
+  if (unknown !== null) return unknown;
   return {
     name,
     version: '1',
