@@ -109,6 +109,16 @@ test('a definition is tried, added, seen, backfilled, delivered again and remove
     });
   target.answer = () => new Response('ok');
   expect((await hooks('disable', uuid)).code).toBe(0);
+  const evaluated = async () => JSON.parse((await hooks('show', uuid)).stdout).status.evaluated_block_count as number;
+  const evaluatedLive = await evaluated();
+  expect(await hooks('enable', uuid, '--resume-from', '1')).toEqual({ code: 0, stdout: '', stderr: '' });
+  await until(async () => (await evaluated()) === evaluatedLive + 25);
+  expect(await problemOf('hooks', 'enable', uuid, '--resume-from', 'now')).toBe(
+    '--resume-from is "now".\nIt must be tip, last_evaluated or a height of 0 or more.\n',
+  );
+  expect(await problemOf('hooks', 'enable', '--paused', '--resume-from', 'tip')).toContain(
+    "'--resume-from <start>' cannot be used with option '--paused'",
+  );
   expect((await hooks('remove', uuid)).code).toBe(0);
   expect(await hooks('show', uuid)).toMatchObject({ code: 1, stderr: expect.stringContaining('Chainhook not found') });
 });

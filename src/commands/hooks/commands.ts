@@ -51,6 +51,15 @@ const hookCommand =
 
 const height = (flag: string, help: string): Option => numberOption(flag, help, 0);
 const firstBlock = () => height('--from-height <height>', 'First block').makeOptionMandatory();
+const resumeFrom = (): Option =>
+  checked(
+    new Option('--resume-from <start>', 'Where a disabled chainhook continues: tip, last_evaluated or a height'),
+    'tip, last_evaluated or a height of 0 or more',
+    (text) => {
+      if (text === 'tip' || text === 'last_evaluated') return text;
+      return /^\d{1,15}$/.test(text) ? Number(text) : undefined;
+    },
+  ).conflicts('paused');
 const UUID = ['<uuid>', 'Id of the chainhook'] as const;
 
 const json = (): Option => switchOption('--json', 'Print JSON');
@@ -78,7 +87,7 @@ const commands: readonly Adder[] = [
   hookCommand('enable', {
     summary: 'Enable a chainhook, or resume all chainhooks that a restore paused',
     arguments: [['[uuid]', 'Id of the chainhook']],
-    options: [switchOption('--paused', 'All paused chainhooks; with the admin key, for every consumer')],
+    options: [switchOption('--paused', 'All paused chainhooks; with the admin key, for every consumer'), resumeFrom()],
     action: (actions) => actions.enable,
   }),
   hookCommand('disable', {

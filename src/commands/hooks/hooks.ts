@@ -7,6 +7,7 @@ import { OperatorError } from '../../base/errors.ts';
 import { fileText } from '../../base/files.ts';
 import { plural } from '../../base/format.ts';
 import { parsedJson } from '../../base/json.ts';
+import type { ResumeFrom } from '../../hooks/commands/hooks.ts';
 import { failureOf } from '../../hooks/delivery/failure.ts';
 import {
   BackfillResponse,
@@ -464,7 +465,7 @@ async function enablePaused(connection: Connection): Promise<void> {
 export async function enable(
   connection: Connection,
   uuid: string | undefined,
-  { paused }: { paused: boolean },
+  { paused, resumeFrom }: { paused: boolean; resumeFrom?: ResumeFrom },
 ): Promise<void> {
   if (paused === (uuid !== undefined)) {
     throw new OperatorError(
@@ -472,12 +473,17 @@ export async function enable(
       'Give the id that `stackside hooks list` prints, or --paused.',
     );
   }
-  await (uuid === undefined ? enablePaused(connection) : setEnabled(connection, uuid, true));
+  await (uuid === undefined ? enablePaused(connection) : setEnabled(connection, uuid, true, resumeFrom));
 }
 
-/** Enables or disables a chainhook. */
-export async function setEnabled(connection: Connection, uuid: string, enabled: boolean): Promise<void> {
-  await call(connection, 'PATCH', `${hookPath(uuid)}/enabled`, { enabled });
+/** Enables or disables a chainhook. @param from where a disabled chainhook continues; undefined for the server's choice */
+export async function setEnabled(
+  connection: Connection,
+  uuid: string,
+  enabled: boolean,
+  from?: ResumeFrom,
+): Promise<void> {
+  await call(connection, 'PATCH', `${hookPath(uuid)}/enabled`, { enabled, resume_from: from });
 }
 
 /** Deletes a chainhook and its queue. */
