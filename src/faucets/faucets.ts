@@ -69,7 +69,10 @@ function testPrincipal(address: string): string {
   const principal = canonicalPrincipal(address);
   const version = parseStacksAddress(splitPrincipal(address).address)?.version;
   if (principal === null || version === undefined || !TEST_VERSIONS.includes(version)) {
-    throw new FaucetError(400, `invalid STX address "${address}"`);
+    throw new FaucetError(
+      400,
+      'invalid STX address in querystring/address: addresses of test networks begin with ST or SN',
+    );
   }
   return principal;
 }

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:tes
 import { p2pkh, p2wpkh, Transaction } from '@scure/btc-signer';
 import { pubECDSA } from '@scure/btc-signer/utils.js';
 import { getAddressFromPrivateKey } from '@stacks/transactions';
+import { RULES } from '../../src/api/shared/identifiers.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { fromHex, toHex } from '../../src/codec/hex.ts';
 import { decodePostConditions } from '../../src/codec/post-conditions.ts';
@@ -260,8 +261,17 @@ describe('bad faucet requests', () => {
     ['stx', {}, 'address required'],
     ['sbtc', {}, 'address required'],
     ['btc', {}, 'address required'],
-    ['stx?address=nonsense', {}, 'invalid STX address "nonsense"'],
-    ['sbtc?address=SP000000000000000000002Q6VF78', {}, 'invalid STX address "SP000000000000000000002Q6VF78"'],
+    ['stx?address=nonsense', {}, `querystring/address must be ${RULES.principal}`],
+    [
+      'stx?address=ST000000000000000000002AMW42J',
+      {},
+      'invalid STX address in querystring/address: its checksum is wrong, so a character may be mistyped',
+    ],
+    [
+      'sbtc?address=SP000000000000000000002Q6VF78',
+      {},
+      'invalid STX address in querystring/address: addresses of test networks begin with ST or SN',
+    ],
     ['btc?address=bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4', {}, 'Invalid BTC regtest address'],
     [`btc?address=${BTC_RECIPIENT}&large=true&xlarge=true`, {}, bothSizes],
     [`stx?address=${RECIPIENT}&stacking=yes`, {}, 'querystring/stacking must be boolean'],

@@ -4,11 +4,13 @@ import { parsedJson } from '../../base/json.ts';
 import { FaucetError } from '../../faucets/faucet-error.ts';
 import type { BitcoinSize, Faucets } from '../../faucets/faucets.ts';
 import { bareErrors, type ErrorShape } from '../../http/errors.ts';
+import { textReader } from '../../http/parameters.ts';
 import { BodyError, bodyText } from '../../http/request-body.ts';
 import { queryText } from '../../http/request-url.ts';
 import { type Route, route, WITHOUT_INDEX } from '../../http/route.ts';
 import { example } from '../shared/examples/examples.ts';
 import { named } from '../shared/fields.ts';
+import { PrincipalParameter } from '../shared/parameters.ts';
 
 const Success = Type.Literal(true);
 const SentStacks = named('FaucetTransaction', {
@@ -66,9 +68,12 @@ function isOn(query: URLSearchParams, name: string): boolean {
   return value === 'true';
 }
 
+const readPrincipal = textReader(PrincipalParameter);
+
+/** @throws FaucetError without an address, ParameterError if it isn't valid */
 function addressInQuery({ url, query, body }: FaucetRequest): string {
   const address = query.get('address') ?? '';
-  if (address !== '') return address;
+  if (address !== '') return readPrincipal(address, { location: 'querystring', path: ['address'] }) as string;
   if ((body.get('address') ?? '') === '') throw new FaucetError(400, 'address required');
   const right = `${url.split('?')[0]}?address=<address>`;
   const message = `POST body is no longer supported, parameters must be passed as query parameters, e.g. ${right}`;
