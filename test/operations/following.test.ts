@@ -1,6 +1,6 @@
 /** A server that follows an archive reads the events that its node doesn't send. */
 import { afterAll, expect, test } from 'bun:test';
-import { cpSync, existsSync, readdirSync, rmSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type FollowEvent, findEntryBelow } from '../../src/archive/restore.ts';
 import {
@@ -22,6 +22,7 @@ import { type DataDirectory, dataDirectory } from '../support/data/data-director
 import { emptyDirectory, ingestOf, openAt, received } from '../support/data/ingest.ts';
 import { logWithCommands } from '../support/data/log-with-commands.ts';
 import { tables } from '../support/data/tables.ts';
+import { serving } from '../support/servers/serving.ts';
 import { heldClock } from '../support/time/held-clock.ts';
 import { until } from '../support/time/until.ts';
 
@@ -374,4 +375,17 @@ test('follows the archive with any data, unless it was restored to an earlier po
   expect(logged).toMatchObject([
     { event: 'setup_warning', place: original, problem: expect.stringContaining("--from isn't followed") },
   ]);
+});
+
+test('a server with data of an earlier point does not advise to follow an archive with the same directory', async () => {
+  const [data, files] = [folder(), folder()];
+  await restoredFrom(directoryFiles(original), data, { until: { height: 12 } });
+  mkdirSync(files);
+  writeFileSync(join(files, 'token'), 'secret', { mode: 0o600 });
+  await using server = await serving({ nodeAuthFile: join(files, 'token') }, data);
+  const { status } = await fetch(`${server.events}/new_block`, { method: 'POST', body: blocks[20]!.text });
+  expect(status).toBe(500);
+  const readiness = async () => (await (await server.get('/ready')).json()) as { reason: string; next: string };
+  await until(async () => (await readiness()).reason.includes("can't be filled"), 'the failed fill');
+  expect((await readiness()).next).toContain('use --from with a new --data directory');
 });

@@ -29,6 +29,8 @@ interface SourceParts {
   receive: IntakeOptions['receive'];
   /** Fills the gap below a refused block; null if nothing can. */
   fill: NonNullable<IntakeOptions['fill']> | null;
+  /** Whether the data follow no archive, because they were restored to an earlier point. */
+  followsNone: boolean;
   /** Resolves when this host has the entries of the log, so that a stream begins after them, or when the signal is aborted. */
   caughtUp: (signal: AbortSignal) => Promise<void>;
 }
@@ -49,7 +51,7 @@ interface EventSources {
  * health and metrics.
  * @throws OperatorError if the event port can't be opened, or the node's configuration can't be read
  */
-function receiveEvents(base: Base, { ingest, receive, fill, caughtUp }: SourceParts): EventSources {
+function receiveEvents(base: Base, { ingest, receive, fill, followsNone, caughtUp }: SourceParts): EventSources {
   const { settings, environment, registry, log, watch, services } = base;
   const { clock, random } = environment;
   const { snp: url, mode } = settings;
@@ -62,7 +64,7 @@ function receiveEvents(base: Base, { ingest, receive, fill, caughtUp }: SourcePa
     metrics: watch.hour.aroundEvents(eventMetrics(registry, () => receiver?.waiting() ?? 0, clock.now)),
     clock,
     ...(fill === null ? {} : { fill }),
-    ...(fill === null && isOfEarlierPoint(ingest) ? { gapRemedy: AT_EARLIER_POINT } : {}),
+    ...(fill === null && followsNone ? { gapRemedy: AT_EARLIER_POINT } : {}),
     refused(latest) {
       refusal = latest;
     },
@@ -147,11 +149,20 @@ export function receiveChain(base: Base, { ingest, cluster, ended }: ReceivingPa
     ? null
     : services.use('history start', startBelowTip({ ingest, filling, node, clock, log }));
   const receiveEvent = starting?.around(receive) ?? receive;
+  const followsNone = isOfEarlierPoint(ingest);
   const events = receiveEvents(base, {
     ingest,
+    followsNone,
     receive: following?.around(receiveEvent) ?? receiveEvent,
     caughtUp: cluster?.caughtUp ?? (async () => {}),
     fill: fillers.length === 0 ? null : fill,
   });
-  return { ...events, filling: () => filling?.state() ?? following?.state() ?? null };
+  const state = (): Filling | null => filling?.state() ?? following?.state() ?? null;
+  return {
+    ...events,
+    filling() {
+      const filler = state();
+      return filler === null ? null : { ...filler, followsNone };
+    },
+  };
 }

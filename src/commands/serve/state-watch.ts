@@ -21,6 +21,8 @@ export interface Filling {
   failure: string | null;
   /** Target height of the filling; absent if it follows from the gap. */
   goal?: number;
+  /** Whether the data follow no archive, because they were restored to an earlier point. */
+  followsNone?: boolean;
 }
 
 export interface StateWatchOptions {
