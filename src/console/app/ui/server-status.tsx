@@ -12,7 +12,7 @@ import { chainState, stateTitle } from '../chain/state.ts';
 import { Copy } from './parts.tsx';
 
 const AWAY =
-  'The node’s RPC interface does not answer. Check that the node runs, and check --node-rpc. Indexed data stays available.';
+  'The node’s RPC API doesn’t answer. Check that the node runs, and check --node-rpc. Indexed data stays available.';
 
 interface StateNoteProps {
   status: ServerStatus;
@@ -29,7 +29,7 @@ export function StateNote({ status, label = 'State of the server', children }: S
   return (
     <section class={`note stack ${tone === 'bad' ? 'bad' : 'wait'}`} aria-label={label} aria-live="polite">
       <div class="row spread">
-        <h2>{isLive ? 'The node is away' : stateTitle(state)}</h2>
+        <h2>{isLive ? 'The node doesn’t answer' : stateTitle(state)}</h2>
         {observer === null ? null : <Copy text={observer} name="configuration" />}
       </div>
       {isLive || reason !== null ? <p>{isLive ? AWAY : reason}</p> : null}

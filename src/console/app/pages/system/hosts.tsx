@@ -1,4 +1,4 @@
-/** The tab of hosts: this host, the other hosts of its shared log, the log, and the replication of PostgreSQL. */
+/** The tab of hosts: this host, the other hosts of its cluster, their shared log and leases, and PostgreSQL's replication. */
 
 import type { Answer } from '../../api/api.ts';
 import { useGet } from '../../api/use-answer.ts';
@@ -23,13 +23,13 @@ export const Hosts = () => (
     {({ host, log, problem }) =>
       host === null ? (
         <Empty>
-          This server is a single host. To share a log between hosts, run <code>stackside cluster init</code> and start
-          each host with <code class="nowrap">--cluster</code>.
+          This server isn’t part of a cluster. To run several hosts, create their shared log with{' '}
+          <code>stackside cluster init</code>, and start each host with <code class="nowrap">--cluster</code>.
         </Empty>
       ) : (
         <>
           <Here host={host} />
-          <Warnings title="The log can’t be reached" texts={problem === null ? [] : [problem]} />
+          <Warnings title="The shared log can’t be reached" texts={problem === null ? [] : [problem]} />
           {log === null ? null : <Cluster log={log} self={host.name} />}
         </>
       )
@@ -38,13 +38,13 @@ export const Hosts = () => (
 );
 
 function logState({ entry, head, lag_seconds: lag, reachable }: ThisHost): [word: string, note: string] {
-  if (!reachable) return ['Disconnected', 'the log does not answer'];
+  if (!reachable) return ['Disconnected', 'the shared log doesn’t answer'];
   return head === null || lag > 0 ? ['Behind', `for ${duration(lag)}`] : ['Up to date', `entry ${count(entry)}`];
 }
 
 function missingNote({ head, reachable }: ThisHost): string {
-  if (head === null) return 'the log was not reached yet';
-  return reachable ? `of ${count(head)}` : `of ${count(head)}, according to the last answer of the log`;
+  if (head === null) return 'the shared log has not answered yet';
+  return reachable ? `of ${count(head)}` : `of ${count(head)}, when the shared log last answered`;
 }
 
 const Here = ({ host }: { host: ThisHost }) => (
@@ -54,8 +54,8 @@ const Here = ({ host }: { host: ThisHost }) => (
       ['This host', <span class="break">{host.name}</span>],
       ['State', ...logState(host)],
       ['Missing', host.head === null ? '–' : plural(Math.max(0, host.head - host.entry), 'entry'), missingNote(host)],
-      ['Conflicts', count(host.conflicts), 'events that met an entry of another host'],
-      ['Healed', count(host.healed), 'entries that the log had lost and this host restored'],
+      ['Conflicts', count(host.conflicts), 'events that collided with an entry of another host'],
+      ['Restored', count(host.healed), 'entries that the shared log had lost and this host appended again'],
     ]}
   />
 );
@@ -80,7 +80,7 @@ const Cluster = ({ log, self }: { log: Log; self: string }) => (
       source={HOSTS}
       rows={log.hosts}
       keyOf={({ name }) => name}
-      empty="No host reported yet."
+      empty="No host has reported yet."
       columns={[
         ['Host', 'break', ({ name }) => [name, name === self ? <span class="quiet"> (this one)</span> : null]],
         ['State', 'nowrap', (host) => <HostBadge host={host} />],
@@ -95,7 +95,7 @@ const Cluster = ({ log, self }: { log: Log; self: string }) => (
       ]}
     />
     <div class="grid">
-      <Panel title="Log" source={HOSTS} facts={logFacts(log)} />
+      <Panel title="Shared log" source={HOSTS} facts={logFacts(log)} />
       <Panel title="PostgreSQL" source={HOSTS} facts={engineFacts(log.engine)} />
     </div>
   </>
@@ -112,7 +112,10 @@ const logFacts = ({ head, log_bytes: size, leases }: Log): Fact[] => [
   ['Size', bytes(size)],
   ...leases.map(({ name, holder, epoch, seconds_left: left }): Fact => {
     const term = `epoch ${count(epoch)}`;
-    return [`Lease ${name}`, left > 0 ? `${holder}, ${term}, for ${duration(left)}` : `free, ${term}`];
+    return [
+      `Lease ${name}`,
+      left > 0 ? `${term}, held by ${holder}, expires in ${duration(left)} unless renewed` : `${term}, free`,
+    ];
   }),
 ];
 
