@@ -169,15 +169,37 @@ const FORMATS: Readonly<Record<string, (value: number) => string>> = {
   humanize1024: (value) => `${(value / 2 ** 30).toFixed(1)} Gi`,
 };
 
-/** Returns a text of a rule with the labels and the value filled in; null leaves them open. This server is the instance. */
-const fillIn = (text: string, entry: LabeledValue | null): string =>
+/** Returns a text of a rule with the words for its labels and its value. This server is the instance. */
+const fillIn = (
+  text: string,
+  label: (name: string) => string,
+  value: (format: (value: number) => string) => string,
+): string =>
   text
     .replaceAll('{{ $labels.instance }}', 'this server')
-    .replaceAll(/\{\{ \$labels\.(\w+) \}\}/g, (_, name: string) => entry?.labels[name] ?? '…')
-    .replaceAll(/\{\{ \$value(?: \| (\w+))? \}\}/g, (_, format = '') =>
-      entry === null ? '…' : (FORMATS[format] ?? String)(entry.value),
-    )
+    .replaceAll(/\{\{ \$labels\.(\w+) \}\}/g, (_, name: string) => label(name))
+    .replaceAll(/\{\{ \$value(?: \| (\w+))? \}\}/g, (_, format = '') => value(FORMATS[format] ?? String))
     .replace(/^\w/, (first) => first.toUpperCase());
+
+/** Returns the summary of a value that breaks its bound. */
+const summaryOf = (summary: string, { labels, value }: LabeledValue): string =>
+  fillIn(
+    summary,
+    (name) => labels[name] ?? '…',
+    (format) => format(value),
+  );
+
+/** Words for labels that have no value yet. A text without the other labels is complete. */
+const LABEL_WORDS: Readonly<Record<string, string>> = { what: 'data', file: 'a WAL file', job: 'this cluster' };
+const OTHER_LABELS = / \(?\{\{ \$labels\.(?:event|outcome) \}\}\)?/g;
+
+/** Returns a text of a rule for any value above a bound. */
+const meaningOf = (text: string, bound: number | null): string =>
+  fillIn(
+    text.replaceAll(OTHER_LABELS, ''),
+    (name) => LABEL_WORDS[name] ?? '…',
+    (format) => (bound === null || bound === 0 ? 'some' : `more than ${format(bound)}`),
+  );
 
 /** Maximum number of present values in an alert. */
 const MAX_VALUES = 5;
@@ -210,8 +232,8 @@ export class Alerts {
       const shared = {
         name,
         severity: labels.severity,
-        description: fillIn(annotations.description, null),
-        meaning: fillIn(annotations.summary, null),
+        description: meaningOf(annotations.description, null),
+        meaning: meaningOf(annotations.summary, condition?.bound ?? null),
         for_seconds: 60 * Number.parseInt(holding, 10),
       };
       if (condition === undefined) {
@@ -239,7 +261,7 @@ export class Alerts {
         ...shared,
         state: stateAfter(start === null ? null : time - start, shared.for_seconds),
         since: start,
-        summaries: firing.map((entry) => fillIn(annotations.summary, entry)),
+        summaries: firing.map((entry) => summaryOf(annotations.summary, entry)),
         measure: expr.replace(/ (?:>|==) \S+$/, ''),
         threshold: bound === null ? 'equal to 0' : `above ${format(bound)}`,
         values: values

@@ -290,7 +290,7 @@ test('an alert is pending until its condition has held long enough, and quiet wh
     state: 'firing',
     severity: 'critical',
     summaries: ['The newest block on this server is 2 h 1 min old'],
-    meaning: 'The newest block on this server is … old',
+    meaning: 'The newest block on this server is more than 1 h old',
     measure: 'stackside_tip_age_seconds',
     threshold: 'above 1 h',
     for_seconds: 300,
@@ -299,6 +299,20 @@ test('an alert is pending until its condition has held long enough, and quiet wh
   expect(stateAt(360, 'stackside_tip_age_seconds 20')).toMatchObject({ state: 'quiet', since: null, summaries: [] });
   expect(stateAt(361, 'stackside_tip_age_seconds 20')?.values).toEqual([{ labels: {}, value: 20, text: '20 s' }]);
   expect(stateAt(420, old)).toMatchObject({ state: 'pending', since: 420 });
+});
+
+test('the meaning of a quiet alert has its bound, and no gaps', () => {
+  const meanings = Object.fromEntries(new Alerts().add(0, []).map(({ name, meaning }) => [name, meaning]));
+  expect(Object.values(meanings).filter((meaning) => /…|\{\{/.test(meaning))).toEqual([]);
+  expect(meanings).toMatchObject({
+    StacksideBehindNode: 'Stackside on this server is more than 2 blocks behind its node',
+    StacksideEventsRefused: 'Stackside on this server answered an event with an error',
+    StacksideNodeIsNewer: "The node of this server sends a kind of data that this version of Stackside doesn't know",
+    StacksideChainhookInterrupted: 'Some chainhooks on this server are interrupted',
+    StacksideRequestsFail: 'More than 5 % of requests on this server get a 5xx status',
+    StacksideLogLarge: 'A WAL file on this server has more than 0.9 GiB',
+    StacksideNobodyDelivers: 'No host of this cluster delivers chainhooks',
+  });
 });
 
 test('alerts leave out rates over no time and shares of no requests', () => {

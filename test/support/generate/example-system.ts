@@ -80,7 +80,7 @@ export const exampleSystem: SystemApi = {
         since: 1_700_027_000,
         summaries: ['The newest block on this server is 2 h 1 min old'],
         description: 'No blocks arrive. Check the node, its events_observer and rejected events in the log.',
-        meaning: 'The newest block on this server is … old',
+        meaning: 'The newest block on this server is more than 1 h old',
         measure: 'stackside_tip_age_seconds',
         threshold: 'above 1 h',
         for_seconds: 300,
