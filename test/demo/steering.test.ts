@@ -382,10 +382,22 @@ test("stackside devnet controls the chain, and prints the server's errors", asyn
   const steered = await run('bitcoin', '--until-height', String(bitcoin.height + 1));
   expect(JSON.parse(steered.stdout).blocks[0].time).toBeGreaterThanOrEqual(tip.time + 5_000);
   expect(JSON.parse((await run('revert', 'commands')).stdout).orphaned).toHaveLength(1);
-  expect(await run('mine', '2', '--until-height', String(tip.height + 20))).toMatchObject({
-    code: 1,
-    stderr: 'until_height must not be given together with count.\nCorrect the value.\n',
-  });
+  const mistakes: [args: string[], message: string][] = [
+    [
+      ['mine', '2', '--until-height', String(tip.height + 20)],
+      '--until-height must not be given together with blocks.',
+    ],
+    [['mine', '0'], 'blocks must be >= 1.'],
+    [['cycle', '--until-cycle', '1'], '--until-cycle must be > '],
+    [['time'], 'The command must have seconds or --until-time.'],
+    [['revert', 'nothing'], 'place must name a snapshot of the chain '],
+    [['drop', 'nothing'], 'id must be '],
+    [['fund', 'nobody', '1'], 'address must be a principal of testnet.'],
+  ];
+  for (const [args, message] of mistakes) {
+    const stderr = expect.stringMatching(new RegExp(`^${message}.*\\nCorrect the value\\.\\n$`));
+    expect([args, await run(...args)]).toEqual([args, { code: 1, stdout: '', stderr }]);
+  }
 });
 
 test('a transaction with a higher fee replaces one with the same nonce', async () => {

@@ -172,18 +172,30 @@ export const callFor = async <Schema extends TSchema>(
 
 const DevnetError = Type.Object({ message: Type.String() });
 
+/** Returns an error of a devnet with the words of the command in place of fields of the body. */
+const inWords = (message: string, words: Readonly<Record<string, string>>): string =>
+  message
+    .replace(/(?<=^body\/|^body must have .*|together with )\w+/g, (field) => words[field] ?? field)
+    .replace(/^body\//, '')
+    .replace(/^body(?= )/, 'The command');
+
 /**
  * `stackside devnet …`: requests JSON from the devnet at a URL, or steers its simulated node.
  * @param payload what to post; undefined to GET
+ * @param words the command's words for fields of the payload, which errors name
  * @throws OperatorError if it refuses, or the server isn't a devnet on this machine
  */
-export async function callDevnet(url: string, path: string, payload?: object): Promise<unknown> {
+export async function callDevnet(
+  url: string,
+  path: string,
+  payload?: object,
+  words: Readonly<Record<string, string>> = {},
+): Promise<unknown> {
   const method = payload === undefined ? 'GET' : 'POST';
   const { status, body } = await askServer({ url, key: null, command: 'devnet' }, method, path, payload);
   if (status === OK) return body;
   const isWrongValue = payload !== undefined && status !== NOT_FOUND;
-  // Commands don't show where in the body the value is.
-  const reason = Value.Check(DevnetError, body) ? body.message.replace(/^body\//, '') : null;
+  const reason = Value.Check(DevnetError, body) ? inWords(body.message, words) : null;
   throw new OperatorError(
     withFullStop(reason ?? `${withoutCredentials(url)} answers ${status} to ${path}`),
     isWrongValue ? 'Correct the value.' : 'Give the URL of a stackside devnet with --url.',

@@ -141,6 +141,8 @@ interface Steering {
   arguments: readonly (readonly [syntax: string, help: string])[];
   /** The option that takes the place of the argument. */
   until?: Option;
+  /** The command's words for fields of the body that have other names. */
+  words?: Readonly<Record<string, string>>;
   /** The body of the request. @param until value of that option */
   body: (until: number | undefined, ...args: string[]) => object;
 }
@@ -159,6 +161,7 @@ const steering: readonly Steering[] = [
     example: 'stackside devnet mine 5',
     arguments: [['[blocks]', 'Number of blocks (default: 1)']],
     until: untilOption('--until-height <height>', 'Height of the last block, in place of a number'),
+    words: { count: 'blocks', until_height: '--until-height' },
     body: (until, count) => ({ count: numberOf(count), until_height: until }),
   },
   {
@@ -180,6 +183,7 @@ const steering: readonly Steering[] = [
     summary: 'Go back to the state after a block',
     example: 'stackside devnet revert before',
     arguments: [['<place>', 'Name of a snapshot, or index block hash as stackside devnet mine prints it']],
+    words: { index_block_hash: 'place', snapshot: 'place' },
     body: (_, place = '') => (place.startsWith('0x') ? { index_block_hash: place } : { snapshot: place }),
   },
   {
@@ -188,6 +192,7 @@ const steering: readonly Steering[] = [
     example: 'stackside devnet bitcoin 2',
     arguments: [['[blocks]', 'Number of Bitcoin blocks (default: 1)']],
     until: untilOption('--until-height <height>', 'Height of the last Bitcoin block, instead of a number'),
+    words: { count: 'blocks', until_height: '--until-height' },
     body: (until, count) => ({ count: numberOf(count), until_height: until }),
   },
   {
@@ -196,6 +201,7 @@ const steering: readonly Steering[] = [
     example: 'stackside devnet cycle',
     arguments: [['[cycles]', 'Number of cycles (default: 1)']],
     until: untilOption('--until-cycle <cycle>', 'Number of the last cycle, instead of a number of cycles'),
+    words: { count: 'cycles', until_cycle: '--until-cycle' },
     body: (until, count) => ({ count: numberOf(count), until_cycle: until }),
   },
   {
@@ -204,6 +210,7 @@ const steering: readonly Steering[] = [
     example: 'stackside devnet time 3600',
     arguments: [['[seconds]', 'Seconds']],
     until: timeOption('--until-time <time>', 'Time of the next block, instead of seconds'),
+    words: { until_time: '--until-time' },
     body: (until, seconds) => ({ seconds: numberOf(seconds), until_time: until }),
   },
   {
@@ -224,6 +231,7 @@ const steering: readonly Steering[] = [
       ['<id>', 'Transaction id'],
       ['<fee>', 'Micro-STX'],
     ],
+    words: { tx_id: 'id' },
     body: (_, id, fee) => ({ tx_id: id, fee }),
   },
   {
@@ -231,6 +239,7 @@ const steering: readonly Steering[] = [
     summary: 'Drop a pending transaction',
     example: 'stackside devnet drop 0x…',
     arguments: [['<id>', 'Transaction id']],
+    words: { tx_id: 'id' },
     body: (_, id) => ({ tx_id: id }),
   },
 ];
@@ -256,7 +265,7 @@ const types = command('devnet mine', {
 export function addDevnetCommands(program: OwnCommand): void {
   // Flags after the name of a subcommand are those of the subcommand.
   const devnetCommand = addCommand(program, devnet).enablePositionalOptions();
-  for (const { body, until, ...declared } of steering) {
+  for (const { body, until, words, ...declared } of steering) {
     addCommand(
       devnetCommand,
       command('devnet mine', {
@@ -266,7 +275,7 @@ export function addDevnetCommands(program: OwnCommand): void {
           const { callDevnet } = await import('../cli/client.ts');
           const end = until === undefined ? undefined : options[until.attributeName()];
           const path = `/stackside/v1/devnet/${declared.name}`;
-          process.stdout.write(`${JSON.stringify(await callDevnet(settings.url, path, body(end, ...args)))}\n`);
+          process.stdout.write(`${JSON.stringify(await callDevnet(settings.url, path, body(end, ...args), words))}\n`);
         },
       }),
     );
