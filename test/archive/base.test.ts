@@ -61,7 +61,7 @@ function rowsUpTo(snapshot: BaseSnapshot, name: string, height: number): RowLine
   return [...snapshot.rows(table, null)].filter(({ at }) => at! <= end);
 }
 
-test('the tables of a base are all that are functions of the log', () => {
+test('a base contains every table that is computed from the log', () => {
   using directory = ingestOf([]);
   using db = new Database(indexPath(directory.path), { readonly: true });
   const rows = db.query<{ name: string }, []>("SELECT name FROM sqlite_schema WHERE type = 'table'").all();
@@ -169,7 +169,7 @@ async function restoreStore(store: ObjectStore, options: Partial<ArchiveRestoreO
 }
 
 describe('a restore', () => {
-  test('begins with the base, and its journal has all entries', async () => {
+  test('starts from the base, and its journal has all entries', async () => {
     const seen: string[] = [];
     const store = directoryFiles(original);
     const read: ObjectStore['read'] = (name, bounds) => {
@@ -192,7 +192,7 @@ describe('a restore', () => {
     expect(wholeIndex(first)).toEqual(wholeIndex(second));
   });
 
-  test('has the same journal without the base, and with the base of an entry', async () => {
+  test('has the same journal without a base and with a given base', async () => {
     for (const options of [{ base: 'none' }, { base: BASE_AT }] as const) {
       const into = await restoreStore(directoryFiles(original), options);
       expect(journalRows(into)).toEqual(rows);
@@ -218,7 +218,7 @@ describe('a restore', () => {
     }
   });
 
-  test('is refused if a segment from before the base is missing', async () => {
+  test('is rejected if a segment from before the base is missing', async () => {
     const { path, store } = copy();
     const [, second] = await store.list('segment-');
     rmSync(join(path, second!));
@@ -252,7 +252,7 @@ describe('a restore', () => {
   });
 });
 
-test('reading entries lists no parts of a base', async () => {
+test('does not list the parts of a base to read entries', async () => {
   const store = directoryFiles(original);
   const requested: string[] = [];
   const list = async (beginning: string): Promise<string[]> => {
@@ -265,7 +265,7 @@ test('reading entries lists no parts of a base', async () => {
   expect(requested.filter((name) => name.startsWith('part-'))).toEqual([]);
 });
 
-test('an interrupted base continues by its content, and sends nothing twice', async () => {
+test('an interrupted upload of a base continues where it stopped, and sends no part twice', async () => {
   const path = folder();
   const store = directoryFiles(path);
   await archive(source, store);
@@ -319,7 +319,7 @@ async function faults(store: ObjectStore): Promise<string[]> {
   return list;
 }
 
-describe('refused by name:', () => {
+describe('a restore rejects and names', () => {
   /** Restores a copy of the archive after changing its manifest. */
   async function edit(change: (manifest: BaseManifest) => void): Promise<string> {
     const { path, store } = copy();
@@ -330,7 +330,7 @@ describe('refused by name:', () => {
   }
   const parts = first.manifest.tables.flatMap((table) => table.parts.map(({ sha256 }) => partName(sha256)));
 
-  test('a part that is missing', async () => {
+  test('a missing part', async () => {
     const { path, store } = copy();
     expect(await faults(store)).toEqual([]);
     rmSync(join(path, parts[4]!));
@@ -339,7 +339,7 @@ describe('refused by name:', () => {
     await restoreStore(store, { base: 'none' });
   });
 
-  test('an unfinished restore rejects another base and continues with the first', async () => {
+  test('another base for an unfinished restore, which continues with the first', async () => {
     const { path, store } = copy();
     rmSync(join(path, parts[4]!));
     const into = folder();
@@ -476,7 +476,7 @@ const body = fc.record({
 const FIXED = 'cost_read_count, cost_read_length, cost_write_count, cost_write_length, post_conditions, raw';
 
 test(
-  'values of every type survive as they are',
+  'a base preserves values of every type',
   () => {
     assertProperty(
       fc.property(
@@ -576,7 +576,7 @@ test('a growing table sends few parts again, and a long one has few parts', () =
   }
 });
 
-test('a part is read back completely', async () => {
+test('reads back every row of a part', async () => {
   const store = directoryFiles(original);
   const [named] = await listBases(store);
   const manifest = (await readManifest(store, named!))!;

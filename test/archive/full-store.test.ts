@@ -42,7 +42,7 @@ async function expectRestored(store: ObjectStore): Promise<void> {
 }
 
 test(
-  'a place that is full again and again has sound objects all the while, and each is sent once',
+  'a store that fills up repeatedly never has damaged objects, and each object is sent once',
   async () => {
     using folder = dataDirectory();
     const [whole, path] = [join(folder.path, 'whole'), join(folder.path, 'archive')];
@@ -92,7 +92,7 @@ test(
 
 describe.skipIf(!canMount)('a file system of a few megabytes', () => {
   test(
-    'that fills up during a write keeps no torn file, and the archive continues when there is space',
+    'that fills up during a write keeps no partial file, and the archive continues when there is space',
     async () => {
       using disk = smallDisk(4 * 1024 * 1024)!;
       const path = join(disk.path, 'archive');

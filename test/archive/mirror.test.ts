@@ -108,7 +108,7 @@ const sealed = (segments: readonly string[]): number => parseSegmentName(segment
 const headOf = async (path: string): Promise<ArchiveHead> => (await readHead(directoryFiles(path), KEY))!;
 const sign = (path: string, head: ArchiveHead): void => writeFileSync(join(path, HEAD), headBytes(head, signer));
 
-test('a static web server and a key are enough', async () => {
+test('restores from a static web server with a key', async () => {
   const { web } = mirror();
   const into = folder();
   expect(await restore(web.url, { into })).toBe(entries());
@@ -120,7 +120,7 @@ test('a static web server and a key are enough', async () => {
   }
 });
 
-test('a directory can also be read with a key, and without a list', async () => {
+test('reads a directory with a key, without listing it', async () => {
   expect(await restore(original)).toBe(entries());
 });
 
@@ -260,7 +260,7 @@ describe('a mirror with an older state:', () => {
     await failure(store.list(''), TemporaryError);
   });
 
-  test('objects of two moments restore an earlier state, or the missing object is named', async () => {
+  test('restores an earlier state from objects of two moments, or names the missing object', async () => {
     const moments = [];
     for (const share of [0.3, 0.5, 0.55, 1]) {
       const path = folder();
@@ -314,7 +314,7 @@ async function dataUpTo(share: number): Promise<string> {
   return into;
 }
 
-test('entries archived during the restore follow', async () => {
+test('a restore includes entries that are archived meanwhile', async () => {
   const path = folder();
   await archive(await dataUpTo(0.4), directoryFiles(path), 'one', { signer });
   const start = (await headOf(path)).entry;

@@ -19,7 +19,7 @@ const stateOf = (directory: string) => {
 };
 
 test(
-  'an archive of a partial history is restored with or without its base, and the restored history may start again',
+  'an archive of a partial history is restored with or without its base, and the restored history can start again',
   async () => {
     const seen = new Seen({ partial: 2, again: 1 });
     await assertProperty(
@@ -57,7 +57,7 @@ test(
   timeout,
 );
 
-test('a restore into a directory with a partial history is rejected, in two lines', async () => {
+test('rejects a restore into a directory with a partial history, with a problem and a remedy', async () => {
   using folder = dataDirectory();
   const events = eventsOf({
     seed: 3,

@@ -111,7 +111,7 @@ test('a journal with commands and a journal that withholds them make the same ob
   expect(objects(second, [HEAD])).toEqual(objects(path, [HEAD]));
 });
 
-test('the head names all that there is, and is signed for its type', async () => {
+test('the head lists every object, and is signed with its payload type', async () => {
   const rows = journalRows(source);
   const head = await readHead(store, signer.publicKey);
   const names = readdirSync(path).sort();
@@ -160,7 +160,7 @@ test('a private archive has no head', async () => {
   expect(JSON.parse(readFileSync(join(place, IDENTITY), 'utf8')).public).toBeUndefined();
 });
 
-test('a private writer and a public archive refuse each other', async () => {
+test('a private writer rejects a public archive, and a public writer a private archive', async () => {
   const before = objects(path);
   expect(await refusal(archive(source, store))).toBe(
     `The archive at ${path} is public, and --archive-public is not given.`,
@@ -175,7 +175,7 @@ test('a private writer and a public archive refuse each other', async () => {
   expect(objects(place)).toEqual(private_);
 });
 
-test('a host with another key is refused, until the head is removed', async () => {
+test('rejects a host with another key until the head is removed', async () => {
   const place = folder();
   const ownStore = directoryFiles(place);
   await archive(source, ownStore, 'one', { signer });
@@ -188,7 +188,7 @@ test('a host with another key is refused, until the head is removed', async () =
   expect((await readHead(ownStore, other.publicKey))!.open).toBe('open-two.zst');
 });
 
-test('the next round replaces a torn head', async () => {
+test('the next round replaces a truncated head', async () => {
   const place = folder();
   const ownStore = directoryFiles(place);
   await archive(source, ownStore, 'one', { signer });

@@ -105,10 +105,10 @@ test('a restored server continues the archive with its own open part', async () 
   expect(await short.list('open-')).toEqual([openName('two', null)]);
 });
 
-describe('a restore to an earlier end stops at', () => {
+describe('a restore to an earlier end', () => {
   const store = directoryFiles(original);
 
-  test('an entry anywhere in a segment', async () => {
+  test('stops at an entry anywhere in a segment', async () => {
     for (const entry of [entryOf(1), 20, rows.length]) {
       const into = folder();
       expect(await restoredFrom(store, into, { until: { entry } })).toBe(entry + 1);
@@ -116,7 +116,7 @@ describe('a restore to an earlier end stops at', () => {
     }
   });
 
-  test("the archive's last entry if the end is beyond it, and still changes the identity", async () => {
+  test("stops at the archive's last entry if the end is beyond it, and still changes the identity", async () => {
     for (const until of [{ height: 1_000 }, { time: 2 ** 52 }]) {
       const into = folder();
       const leftNothingOut = mock();
@@ -126,7 +126,7 @@ describe('a restore to an earlier end stops at', () => {
     }
   });
 
-  test('the last entry before a higher block', async () => {
+  test('stops at the last entry before a higher block', async () => {
     const into = folder();
     const leftNothingOut = mock();
     await restoredFrom(store, into, { until: { height: 7 }, leftNothingOut });
@@ -137,7 +137,7 @@ describe('a restore to an earlier end stops at', () => {
     expect(state).toEqual(stateUntil(entry));
   });
 
-  test('the last entry received by a given time', async () => {
+  test('stops at the last entry received by a given time', async () => {
     const into = folder();
     const time = rows[24]!.receivedAt;
     await restoredFrom(store, into, { until: { time } });
@@ -146,7 +146,7 @@ describe('a restore to an earlier end stops at', () => {
     expect(rows[entry]!.receivedAt).toBeGreaterThan(time);
   });
 
-  test('an entry before a damaged or missing segment', async () => {
+  test('stops at an entry before a damaged or missing segment', async () => {
     const { path, store: spoiled, segments } = copy();
     const entry = parseSegmentName(segments[2]!)!.last;
     rmSync(join(path, segments[3]!));
@@ -156,7 +156,7 @@ describe('a restore to an earlier end stops at', () => {
     expect(restoredUntil(into)).toEqual({ entry: entry, state: stateUntil(entry) });
   });
 
-  test('no entry that the archive lacks, and creates nothing', async () => {
+  test('rejects an entry that the archive lacks, and creates nothing', async () => {
     const into = folder();
     expect(await refusal(restoredFrom(store, into, { until: { entry: rows.length + 1 } }))).toContain(
       `ends with entry ${rows.length}, before entry ${rows.length + 1}`,
@@ -164,7 +164,7 @@ describe('a restore to an earlier end stops at', () => {
     expect(existsSync(join(into, 'restore'))).toBe(false);
   });
 
-  test('no time before the first entry, and creates nothing', async () => {
+  test('rejects a time before the first entry, and creates nothing', async () => {
     const into = folder();
     const time = Date.parse('2020-01-01T00:00:00Z') * 1_000;
     expect(await refusal(restoredFrom(store, into, { until: { time } }))).toContain(

@@ -118,7 +118,7 @@ describe('the key file', () => {
     expect(stdout.subarray(-32).toString('base64')).toBe(publicKey.slice('ed25519:'.length));
   });
 
-  test('may come from openssl', () => {
+  test('can be generated with openssl', () => {
     const path = directory('openssl');
     loadOrCreateSigner(path);
     Bun.spawnSync(['openssl', 'genpkey', '-algorithm', 'ed25519', '-out', join(path, ARCHIVE_KEY)]);

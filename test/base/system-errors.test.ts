@@ -167,6 +167,6 @@ test.each([
   ['SQLITE_CONSTRAINT', undefined],
   ['ENOENT', undefined],
   [undefined, undefined],
-] as const)('%s in a store call means %s', (code, failure) => {
+] as const)('classifies a store error with code %s as %s', (code, failure) => {
   expect(unavailable(Object.assign(new Error('what the call says'), { code }))?.failure).toBe(failure as never);
 });

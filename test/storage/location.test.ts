@@ -46,7 +46,7 @@ describe.each([
     expect(await store.list('')).toEqual([]);
   });
 
-  test('creates a file once, and a second create keeps the first', async () => {
+  test('creates a file once, and keeps it if it is created again', async () => {
     expect(await store.create('one', bytes('first'))).toBe(true);
     expect(await store.create('one', bytes('second'))).toBe(false);
     expect(await textOf(store, 'one')).toBe('first');
@@ -109,7 +109,7 @@ test('a directory is created for its owner only, and only if its parent exists',
   expect(existsSync(join(folder.path, 'not mounted'))).toBe(false);
 });
 
-test('the check finds a location that can never be written', async () => {
+test('the check rejects a location that can never be written', async () => {
   const file = join(folder.path, 'a file');
   writeFileSync(file, '');
   await expect(directoryFiles(file).check()).rejects.toBeInstanceOf(OperatorError);

@@ -129,21 +129,21 @@ test.each<[how: string, variables: Variables, message: RegExp, remedy: RegExp, k
     /AWS_ACCESS_KEY_ID/,
   ],
   ['with a wrong secret', { AWS_SECRET_ACCESS_KEY: 'x' }, /does not accept the secret key/, /AWS_SECRET_ACCESS_KEY/],
-  ['in another region', { AWS_REGION: 'moon-1' }, /in another region/, /AWS_REGION/],
+  ['to another region', { AWS_REGION: 'moon-1' }, /in another region/, /AWS_REGION/],
   [
-    'at an address without a scheme',
+    'to an address without a scheme',
     { AWS_ENDPOINT_URL: 'localhost:9000' },
     /localhost:9000, isn't a URL/,
     /AWS_ENDPOINT_URL .* http:/,
   ],
   [
-    'at an address with a password and without a scheme',
+    'to an address with a password and without a scheme',
     { AWS_ENDPOINT_URL: 'u:secret@minio:9000' },
     /^The address of the S3 server, u:\*\*\*@minio:9000, isn't a URL\.$/,
     /AWS_ENDPOINT_URL/,
   ],
-  ['in no bucket', {}, /There is no such bucket: s3:\/\/bucked\/k/, /Create the bucket/, 'bucked/k'],
-])('%s S3 requests fail with the reason', async (_, overrides, message, remedy, ...[key = 'bucket/k']) => {
+  ['to a missing bucket', {}, /There is no such bucket: s3:\/\/bucked\/k/, /Create the bucket/, 'bucked/k'],
+])('an S3 request %s fails with the reason', async (_, overrides, message, remedy, ...[key = 'bucket/k']) => {
   const error = await refusal(store(key, undefined, overrides).write('one', BODY));
   expect(error.message).toMatch(message);
   expect(error.remedy).toMatch(remedy);
@@ -154,7 +154,7 @@ test('rejects an S3 URL without a prefix', () => {
   for (const url of ['bucket', 'bucket/', '/key']) expect(() => store(url)).toThrow('has no prefix');
 });
 
-test('messages have no password of an S3 URL', async () => {
+test('messages do not show the password of an S3 URL', async () => {
   expect(() => store('KEY:SECRET@bucket')).toThrow('s3://KEY:***@bucket has no prefix.');
   const error = await refusal(store('KEY:SECRET@bucket/k').write('one', BODY));
   expect(error.message).toContain('s3://KEY:***@bucket/k');
