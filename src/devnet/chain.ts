@@ -280,6 +280,16 @@ export class SimulatedChain {
     return this.bitcoinIsAhead ? this.#burnTip : this.#tip.burnView;
   }
 
+  /** Ids of pending transactions that simulated users announced. */
+  get announcedIds(): readonly string[] {
+    return this.#mempool?.announcedIds ?? [];
+  }
+
+  /** Removes pending transactions that simulated users announced. */
+  dropAnnounced(ids: readonly string[]): void {
+    this.#mempool?.drop(ids);
+  }
+
   /** Makes the tip's Bitcoin block the newest one. The next Bitcoin block is then a fork of the later blocks. */
   dropLaterBitcoin(): void {
     this.#burnTip = this.#tip.burnView;

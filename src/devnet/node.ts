@@ -619,7 +619,7 @@ export class SimulatedNode {
       this.#shift = state?.shift ?? this.#shifts.get(block) ?? this.#shift;
       const fork = depth === 0 ? { blocks: [], orphaned: [] } : await this.#fork(depth, depth + 1);
       this.chain.dropLaterBitcoin();
-      await this.#drop(this.pending.map(({ id }) => id));
+      await this.#drop([...this.pending.map(({ id }) => id), ...this.#announcedIds]);
       const { indexBlockHash, height } = this.chain.tip;
       for (const [name, state] of this.#snapshots) {
         if (state.indexBlockHash === hash) this.#snapshots.set(name, { ...state, indexBlockHash, height });
@@ -631,14 +631,20 @@ export class SimulatedNode {
   /** Drops a pending transaction. @throws ParameterError if none has this id */
   drop(id: string): Promise<void> {
     return this.#runCommand(async () => {
-      this.#requirePending(id);
+      if (!this.#announcedIds.includes(id)) this.#requirePending(id);
       await this.#drop([id]);
     });
+  }
+
+  /** Ids of pending transactions that simulated users announced. Without traffic, the observer doesn't get them. */
+  get #announcedIds(): readonly string[] {
+    return this.options.traffic > 0 ? this.chain.announcedIds : [];
   }
 
   async #drop(ids: readonly string[]): Promise<void> {
     if (ids.length === 0) return;
     for (const id of ids) this.#pool.drop(id);
+    this.chain.dropAnnounced(ids);
     const body = { dropped_txids: ids, reason: 'StaleGarbageCollect' };
     await this.#post([nodeEvent('/drop_mempool_tx', body, this.#clock.now())]);
   }

@@ -266,6 +266,17 @@ export class Mempool {
     return this.#waiting;
   }
 
+  /** Ids of the announced transactions that no block contains. */
+  get announcedIds(): string[] {
+    return [...this.#waiting.map(({ id }) => id), ...this.#hopeless];
+  }
+
+  /** Removes announced transactions. */
+  drop(ids: readonly string[]): void {
+    this.#waiting = this.#waiting.filter(({ id }) => !ids.includes(id));
+    this.#hopeless = this.#hopeless.filter((id) => !ids.includes(id));
+  }
+
   /** Returns the addresses whose next nonce on this branch belongs to a waiting transaction. */
   busy(world: World): Set<string> {
     const busy = new Set<string>();

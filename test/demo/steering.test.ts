@@ -477,6 +477,23 @@ test('after a pending transaction is dropped, another with its nonce is mined', 
   expect([status, body.field]).toEqual([400, 'tx_id']);
 });
 
+test('drop and revert also drop pending transactions of simulated users', async () => {
+  // Without a fork.
+  await using busy = await demo({ pastBlocks: '19' });
+  const pending = async () => {
+    const { results } = await busy.json<{ results: { tx_id: string }[] }>('/extended/v1/tx/mempool?limit=50');
+    return results.map(({ tx_id }) => tx_id).sort();
+  };
+  const [first, ...others] = await pending();
+  expect(others.length).toBeGreaterThan(1);
+  await busy.steer('/stackside/v1/devnet/drop', { tx_id: first });
+  expect(await pending()).toEqual(others);
+  await busy.steer('/stackside/v1/devnet/snapshot');
+  await busy.steer('/stackside/v1/devnet/mine');
+  await busy.steer('/stackside/v1/devnet/revert', { snapshot: 'default' });
+  expect(await pending()).toEqual([]);
+});
+
 test('a revert restores the state after a block, and drops later transactions', async () => {
   const { tip } = await state();
   const before = await server.json(`/extended/v1/address/${sender}/stx`);
