@@ -18,11 +18,6 @@ const VALUES = (() => {
   return values;
 })();
 
-/** Returns the character of a value 0 to 31. */
-function c32Character(value: number): string {
-  return ALPHABET[value]!;
-}
-
 /** Returns the value 0 to 31 of a character code, or -1. */
 function c32Value(code: number): number {
   return VALUES[code] ?? -1;
@@ -131,7 +126,7 @@ export function addressAt(version: number, bytes: Uint8Array, hashOffset: number
   const data = new Uint8Array(HASH_LENGTH + CHECKSUM_LENGTH);
   data.set(versioned.subarray(1));
   data.set(checksum(versioned), HASH_LENGTH);
-  const text = `S${c32Character(version)}${c32Encode(data)}`;
+  const text = `S${ALPHABET[version]}${c32Encode(data)}`;
   cachedTexts[slot] = text;
   return text;
 }

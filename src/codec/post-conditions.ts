@@ -105,15 +105,10 @@ export function decodePostConditions(buffer: Uint8Array): Decoded<DecodedConditi
   });
 }
 
-/** Skips mode, count and conditions of a transaction with the checks of decoding, and returns the mode's byte. */
-export function walkPostConditions(reader: BytesReader): number {
-  const mode = readMode(reader);
+/** Skips mode, count and conditions of a transaction with the checks of decoding. */
+export function walkPostConditions(reader: BytesReader): void {
+  readKnown(reader, MODES, 'a post-condition mode');
   for (let left = reader.count('post-conditions'); left > 0; left--) walkPostCondition(reader);
-  return mode;
-}
-
-function readMode(reader: BytesReader): number {
-  return readKnown(reader, MODES, 'a post-condition mode');
 }
 
 function walkPostCondition(reader: BytesReader): void {
@@ -216,7 +211,7 @@ function readCondition<Condition extends string>(
   return kinds[readKnown(reader, kinds, expected)]!;
 }
 
-/** Reads a byte that must be a key of `known`. */
+/** Reads a byte that must be a key of `kinds`. */
 function readKnown(reader: BytesReader, kinds: Record<number, string>, expected: string): number {
   const byte = reader.u8(expected);
   if (kinds[byte] === undefined) throw reader.unknown(expected, byte);

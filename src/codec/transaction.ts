@@ -134,7 +134,7 @@ export const AUTH = { standard: 0x04, sponsored: 0x05 } as const;
  * walked but not built, so decoding their spans later can't fail.
  */
 export function decodeTransaction(raw: Uint8Array): Decoded<Transaction> {
-  return decoded(() => withIds(readTransaction(new BytesReader(raw), readBody), raw));
+  return decoded(() => withIds(readTransaction(raw, 'supported kinds'), raw));
 }
 
 /**
@@ -143,7 +143,7 @@ export function decodeTransaction(raw: Uint8Array): Decoded<Transaction> {
  * an unknown kind makes the rest unreadable, and is an error.
  */
 export function decodeKnownParts(raw: Uint8Array): Decoded<Transaction> {
-  return decoded(() => withIds(readTransaction(new BytesReader(raw), readKnownBody), raw));
+  return decoded(() => withIds(readTransaction(raw, 'all kinds'), raw));
 }
 
 /**
@@ -174,7 +174,9 @@ function withIds({ version, chainId, origin, sponsor, ...rest }: BareTransaction
   };
 }
 
-function readTransaction(reader: BytesReader, bodyReader: (reader: BytesReader) => Body): BareTransaction {
+function readTransaction(raw: Uint8Array, accepted: 'supported kinds' | 'all kinds'): BareTransaction {
+  const reader = new BytesReader(raw);
+  const isStrict = accepted === 'supported kinds';
   const version = reader.u8('a transaction version') & TESTNET_BIT;
   const chainId = reader.u32('a chain id');
   const auth = reader.u8('an auth type');
@@ -182,10 +184,10 @@ function readTransaction(reader: BytesReader, bodyReader: (reader: BytesReader) 
   const origin = readSpendingCondition(reader);
   const sponsor = auth === AUTH.sponsored ? readSpendingCondition(reader) : null;
   const anchorMode = reader.u8('an anchor mode');
-  if (bodyReader === readBody && (anchorMode < 1 || anchorMode > 3)) {
+  if (isStrict && (anchorMode < 1 || anchorMode > 3)) {
     throw reader.unknown('an anchor mode (0x01 to 0x03)', anchorMode);
   }
-  const body = bodyReader(reader);
+  const body = isStrict ? readBody(reader) : readKnownBody(reader);
   const postConditionMode = body.postConditions[0] ?? 0;
   return { version, chainId, origin, sponsor, anchorMode, postConditionMode, ...body };
 }
@@ -259,13 +261,11 @@ export function splitTransactions(bytes: Uint8Array, count: number): Decoded<Uin
  * defect.
  */
 export const decodedTransaction = (raw: Uint8Array): BareTransaction =>
-  decodedOrThrow(decoded(() => readTransaction(new BytesReader(raw), readKnownBody)));
-
-type PayloadType = Transaction['payload']['type'];
+  decodedOrThrow(decoded(() => readTransaction(raw, 'all kinds')));
 
 /** Returns the payload of a raw transaction. @throws Error if its type differs from the index */
-export function payloadOf<T extends PayloadType>(raw: Uint8Array, type: T) {
+export function payloadOf<T extends TransactionType>(raw: Uint8Array, type: T) {
   const { payload } = decodedTransaction(raw);
   if (payload.type !== type) throw new Error(`a ${payload.type} is indexed as ${type}`);
-  return payload as Extract<Transaction['payload'], { type: T }>;
+  return payload as Extract<Payload, { type: T }>;
 }

@@ -59,7 +59,7 @@ export function literalOf(text: string): Literal {
       : { integer: BigInt(text), types: BOTH };
   }
   if (DIGITS.test(text)) throw new ConditionError(NOT_128_BITS);
-  if (/^0x/.test(text)) return { forms: [parseSerialized(text)] };
+  if (text.startsWith('0x')) return { forms: [parseSerialized(text)] };
   if (text === 'true' || text === 'false') return { forms: [clarity.bool(text === 'true')] };
   if (text === 'none') return { forms: [clarity.none()] };
   if (text.startsWith("'") || PRINCIPAL.test(text)) return { forms: [parsePrincipal(text)] };
