@@ -10,7 +10,7 @@ import { bnsChangeOfCall, bnsChangesOf } from './bns-v2.ts';
 import type { AccountMove, Effect, Involvement, UnknownKind } from './effect.ts';
 import { involvementsOf } from './involvements.ts';
 import { memoTransfers } from './memo-transfers.ts';
-import { isNameContract, type NameChange, nameChangeOf, unprintedChange } from './name-system.ts';
+import { type NameChange, nameChangeOf, unprintedChange } from './name-system.ts';
 import { positionOf } from './position.ts';
 import { type PoxReading, poxReading, stackingLock } from './pox/reading.ts';
 import type { StakingChange } from './pox/staking.ts';
@@ -213,6 +213,18 @@ class TokenSums {
   }
 }
 
+const noMove = (): AccountMove => ({
+  balance: 0n,
+  stxMoves: 0,
+  transactions: 0,
+  rewards: 0,
+  stxInbound: 0,
+  stxOutbound: 0,
+  sent: 0,
+  paid: 0,
+  calls: 0,
+});
+
 /** Sums of a block's account changes, by principal. */
 class AccountMoves {
   readonly #height: number;
@@ -227,22 +239,7 @@ class AccountMoves {
   }
 
   #moveOf(principal: string): AccountMove {
-    let accountMove = this.#moves.get(principal);
-    if (accountMove === undefined) {
-      accountMove = {
-        balance: 0n,
-        stxMoves: 0,
-        transactions: 0,
-        rewards: 0,
-        stxInbound: 0,
-        stxOutbound: 0,
-        sent: 0,
-        paid: 0,
-        calls: 0,
-      };
-      this.#moves.set(principal, accountMove);
-    }
-    return accountMove;
+    return getOrInsert(this.#moves, principal, noMove);
   }
 
   /** Adds a principal's part in a transaction. */
@@ -310,9 +307,7 @@ function cycleOf(readings: readonly (PoxReading | null)[], index: number): numbe
 const withCycle = (change: StakingChange, readings: readonly (PoxReading | null)[], index: number): StakingChange =>
   change.kind === 'bond_distribution' ? { ...change, cycle: cycleOf(readings, index) } : change;
 
-/**
- * Returns the effects of a transaction's stacking and staking prints. @param burnHeight the Bitcoin height of its block
- */
+/** Returns the effects of a transaction's stacking and staking prints. @param burnHeight Bitcoin height of its block */
 function stackingEffects({ events }: ChainTransaction, position: number, burnHeight: number): Effect[] {
   const effects: Effect[] = [];
   const readings = Array.from(events, poxReading);
@@ -341,22 +336,15 @@ const effectOfChange = (change: NameChange, position: number, index: number): Ef
     ? { kind: 'name_operation', sign: 1, position, index, operation: change.operation }
     : { kind: 'namespace', sign: 1, position, index, change };
 
-/**
- * Returns the effects of a transaction on namespaces and names, in the order of its events.
- * @param position of the transaction
- */
-function nameEffects(transaction: ChainTransaction, position: number): Effect[] {
-  const effects: Effect[] = [];
-  const { events, payload } = transaction;
+/** Generates the effects of a transaction on namespaces and names, in the order of its events. */
+function* nameEffects(transaction: ChainTransaction, position: number): Generator<Effect> {
+  const { events } = transaction;
   for (const [index, event] of events.entries()) {
-    if (event.kind !== 'contract_log' || !isNameContract(event.contractId)) continue;
     const change = nameChangeOf(event);
-    if (change !== null) effects.push(effectOfChange(change, position, index));
+    if (change !== null) yield effectOfChange(change, position, index);
   }
-  if (payload.type !== 'contract_call') return effects;
-  const change = unprintedChange(transaction);
-  if (change !== null) effects.push(effectOfChange(change, position, events.length));
-  return effects;
+  const callChange = unprintedChange(transaction);
+  if (callChange !== null) yield effectOfChange(callChange, position, events.length);
 }
 
 /** Generates the effects of a transaction on the second name system, in the order of its events. */

@@ -122,24 +122,26 @@ export function eventsByTransaction(
   const byTransaction = new Map<string, EventIndexes>();
   for (const transaction of transactions) byTransaction.set(withPrefix(transaction.txid), { places: [], order: [] });
   let nextPlace = 0;
-  let [last, places]: [string, EventIndexes | undefined] = ['', undefined];
+  let lastTxid = '';
+  let indexes: EventIndexes | undefined;
   for (const { committed, txid, event_index } of events) {
     const place = nextPlace++;
     if (!committed) continue;
     // The events of a transaction are usually consecutive.
-    if (txid !== last) [last, places] = [txid, byTransaction.get(withPrefix(txid))];
-    if (places === undefined) throw new PayloadError(`Unexpected missing tx during event parsing by tx_id ${txid}`);
-    places.places.push(place);
-    places.order.push(event_index);
+    if (txid !== lastTxid) indexes = byTransaction.get(withPrefix(txid));
+    lastTxid = txid;
+    if (indexes === undefined) throw new PayloadError(`Unexpected missing tx during event parsing by tx_id ${txid}`);
+    indexes.places.push(place);
+    indexes.order.push(event_index);
   }
   const eventsById = new Map<string, ChainEvents>();
   for (const { txid, status } of transactions) {
     const id = withPrefix(txid);
-    const places = byTransaction.get(id);
+    const indexes = byTransaction.get(id);
     // A transaction with an unsupported status of a newer node may have succeeded.
     const isFailed = isKnownStatus(status) && status !== 'success';
-    if (isFailed || places === undefined) eventsById.set(id, []);
-    else if (!eventsById.has(id)) eventsById.set(id, eventsAt(events, sortPlaces(places)));
+    if (isFailed || indexes === undefined) eventsById.set(id, []);
+    else if (!eventsById.has(id)) eventsById.set(id, eventsAt(events, sortPlaces(indexes)));
   }
   return eventsById;
 }

@@ -2,6 +2,7 @@
  * Splits long arrays in a JSON text to parse them element by element. Parsed values take several times the memory of
  * their text.
  */
+import { endOfString } from '../base/json.ts';
 
 /** The elements of an array, as texts. */
 export class JsonElements {
@@ -33,28 +34,12 @@ interface CutArray {
 const QUOTE = 0x22;
 const COMMA = 0x2c;
 const COLON = 0x3a;
-const BACKSLASH = 0x5c;
 const BRACKET = 0x5b;
 const END_BRACKET = 0x5d;
 const SPACE = 0x20;
 
 const opens = (code: number): boolean => code === BRACKET || code === 0x7b;
 const closes = (code: number): boolean => code === END_BRACKET || code === 0x7d;
-
-/** Reports whether an odd number of backslashes precedes an index. */
-function isEscaped(text: string, index: number): boolean {
-  let start = index;
-  while (text.charCodeAt(start - 1) === BACKSLASH) start -= 1;
-  return (index - start) % 2 === 1;
-}
-
-/** Returns the end index of the string that begins at `start`; the text's length if it isn't terminated. */
-function stringEnd(text: string, start: number): number {
-  let end = start;
-  do end = text.indexOf('"', end + 1);
-  while (end >= 0 && isEscaped(text, end));
-  return end < 0 ? text.length : end;
-}
 
 /** A growing list of indexes. */
 class IndexList {
@@ -92,7 +77,7 @@ function bordersFrom(text: string, start: number): Uint32Array | null {
       return isEmpty ? null : borders.toArray();
     }
     if (code > SPACE) isEmpty = false;
-    if (code === QUOTE) index = stringEnd(text, index);
+    if (code === QUOTE) index = endOfString(text, index);
     else if (code === COMMA && depth === 0) borders.add(index);
     else if (opens(code)) depth += 1;
     else if (closes(code)) depth -= 1;
@@ -118,7 +103,7 @@ function bordersOf(text: string, key: string): Uint32Array | null {
   for (let index = 0; index < text.length; index++) {
     const code = text.charCodeAt(index);
     if (code === QUOTE) {
-      const end = stringEnd(text, index);
+      const end = endOfString(text, index);
       if (depth === 1) name = text.slice(index + 1, end);
       index = end;
     } else if (code === COLON && depth === 1) {

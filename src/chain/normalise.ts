@@ -1,7 +1,7 @@
 /** Converts a node's block payload, of any release from 2.0 on, to a {@link Block}. */
 
 import { exactJson } from '../base/json.ts';
-import { BytesReader, DecodeError, decoded } from '../codec/bytes-reader.ts';
+import { BytesReader, type Decoded, DecodeError, decoded } from '../codec/bytes-reader.ts';
 import { fromHex, toHex } from '../codec/hex.ts';
 import { decodeKnownParts } from '../codec/transaction.ts';
 import { bitcoinOperationContent, unreadContent } from './bitcoin-operation.ts';
@@ -16,7 +16,7 @@ import {
 } from './block.ts';
 import { eventsByTransaction, withPrefix } from './event-payloads.ts';
 import { MAINNET_CHAIN_ID, type Network, TESTNET_CHAIN_ID } from './network.ts';
-import { type EventPayloads, type ParsedBlock, PayloadError, readPayload } from './payload-reader.ts';
+import { type ParsedBlock, PayloadError, readPayload } from './payload-reader.ts';
 import { type BlockPayload, isKnownStatus, MAX_STORED_INTEGER, type TransactionPayload } from './payload-schemas.ts';
 
 const BITCOIN_OPERATION = '0x00';
@@ -50,12 +50,10 @@ const addCosts = (a: ExecutionCost, b: ExecutionCost): ExecutionCost => ({
 });
 
 /** Decodes a transaction's raw bytes. Parts that this program doesn't support stay undecoded. */
-export function transactionContent(
-  raw: Uint8Array,
-): { ok: true; value: TransactionContent } | { ok: false; error: DecodeError } {
-  const decoded = decodeKnownParts(raw);
-  if (!decoded.ok) return decoded;
-  const { txId, chainId, origin, sponsor, anchorMode, postConditions, payload } = decoded.value;
+export function transactionContent(raw: Uint8Array): Decoded<TransactionContent> {
+  const transaction = decodeKnownParts(raw);
+  if (!transaction.ok) return transaction;
+  const { txId, chainId, origin, sponsor, anchorMode, postConditions, payload } = transaction.value;
   return {
     ok: true,
     value: {
@@ -87,9 +85,9 @@ export function announcedTransactions(rawTransactions: readonly string[]): Annou
   const announced: AnnouncedTransactions = { contents: [], skipped: [] };
   for (const raw of rawTransactions) {
     try {
-      const decoded = transactionContent(fromHex(raw));
-      if (decoded.ok) announced.contents.push(decoded.value);
-      else announced.skipped.push(decoded.error.message);
+      const content = transactionContent(fromHex(raw));
+      if (content.ok) announced.contents.push(content.value);
+      else announced.skipped.push(content.error.message);
     } catch (error) {
       if (!(error instanceof DecodeError)) throw error;
       announced.skipped.push(error.message);
@@ -105,10 +103,10 @@ export function announcedTransactions(rawTransactions: readonly string[]): Annou
 export function chainIdOf(payload: Pick<BlockPayload, 'transactions'>): { chainId: number; certain: boolean } | null {
   let guess: number | null = null;
   for (const { raw_tx } of payload.transactions) {
-    if (raw_tx === '0x00') continue;
-    const decoded = decodeKnownParts(fromHex(raw_tx));
-    if (!decoded.ok) continue;
-    const { chainId, version } = decoded.value;
+    if (raw_tx === BITCOIN_OPERATION) continue;
+    const transaction = decodeKnownParts(fromHex(raw_tx));
+    if (!transaction.ok) continue;
+    const { chainId, version } = transaction.value;
     if (chainId !== 0) return { chainId, certain: true };
     guess ??= version & 0x80 ? TESTNET_CHAIN_ID : MAINNET_CHAIN_ID;
   }
@@ -137,28 +135,17 @@ function checkNonces({ txId, sender, sponsor }: TransactionContent): void {
  */
 function contentInBlock({ txid, raw_tx }: TransactionPayload, network: Network): TransactionContent {
   const raw = fromHex(raw_tx);
-  const decoded = transactionContent(raw);
-  if (decoded.ok) return decoded.value;
-  if (!decoded.error.isUnknownKind) {
-    throw new PayloadError(`Transaction ${txid}: ${decoded.error.message}`, { cause: decoded.error });
-  }
-  return unreadContent(fromHex(txid), raw, decoded.error.message, network);
+  const content = transactionContent(raw);
+  if (content.ok) return content.value;
+  const { error } = content;
+  if (!error.isUnknownKind) throw new PayloadError(`Transaction ${txid}: ${error.message}`, { cause: error });
+  return unreadContent(fromHex(txid), raw, error.message, network);
 }
 
-/** The members of a block's payload that its transactions need. */
-interface BlockContext {
-  network: Network;
-  burnBlockHeight: number;
-}
-
-function chainTransactions(
-  payloads: readonly TransactionPayload[],
-  eventPayloads: EventPayloads,
-  { network, burnBlockHeight }: BlockContext,
-): ChainTransaction[] {
-  const eventsOf = eventsByTransaction(eventPayloads, payloads);
+function chainTransactions(block: ParsedBlock, network: Network): ChainTransaction[] {
+  const eventsOf = eventsByTransaction(block.events, block.transactions);
   const transactions: ChainTransaction[] = [];
-  for (const payload of payloads) {
+  for (const payload of block.transactions) {
     const events = eventsOf.get(withPrefix(payload.txid)) ?? [];
     const txId = fromHex(payload.txid);
     const result = fromHex(payload.raw_result);
@@ -170,7 +157,7 @@ function chainTransactions(
         operation: payload.burnchain_op ?? null,
         events: [...events],
         network,
-        burnBlockHeight,
+        burnBlockHeight: block.burn_block_height,
       });
       // A failed operation has neither an effect nor a Stacks transaction.
       if (content === null) continue;
@@ -222,10 +209,7 @@ function rewardSetOf({ reward_set, cycle_number }: ParsedBlock): RewardSet | nul
 export function blockOf(payload: ParsedBlock, network: Network): Block {
   const time = payload.block_time ?? payload.burn_block_time ?? null;
   if (time === null) throw new PayloadError('Block message has no block_time or burn_block_time');
-  const transactions = chainTransactions(payload.transactions, payload.events, {
-    network,
-    burnBlockHeight: payload.burn_block_height,
-  }).sort(chainOrder);
+  const transactions = chainTransactions(payload, network).sort(chainOrder);
   const bits = payload.signer_bitvec;
   return {
     height: payload.block_height,

@@ -205,6 +205,5 @@ function parseMint(event: ChainEvent): TokenMint | null {
 
 /** Returns the mint or the notification in an event of a successful transaction. @param sender of the transaction */
 export function tokenNews(event: ChainEvent, sender: string): TokenMint | MetadataUpdate | null {
-  if (event.kind !== 'contract_log' && event.kind !== 'nft') return null;
   return parseMint(event) ?? parseUpdate(event, sender);
 }

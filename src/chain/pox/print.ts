@@ -31,15 +31,20 @@ export function valuesOf<F extends Fields>(fields: F, tuple: Tuple): ValuesOf<F>
 /** Converts a value; undefined if it has another type. */
 type Kind<T> = (value: ClarityValue) => T | undefined;
 
+/** @throws PayloadError if the value has another type */
+function converted<T>(kind: Kind<T>, name: string, value: ClarityValue): T {
+  const result = kind(value);
+  if (result === undefined) throw new PayloadError(`Field ${name} is a ${value.type}`);
+  return result;
+}
+
 const required =
   <T>(kind: Kind<T>) =>
   (name: string): Field<T> =>
   (tuple) => {
     const value = tuple.get(name);
     if (value === undefined) throw new PayloadError(`Missing field ${name}`);
-    const result = kind(value);
-    if (result === undefined) throw new PayloadError(`Field ${name} is a ${value.type}`);
-    return result;
+    return converted(kind, name, value);
   };
 
 /** Declares a field that may be missing, `none`, or wrapped in a `some`; it is null if there is no value. */
@@ -49,10 +54,7 @@ const optional =
   (tuple) => {
     const field = tuple.get(name);
     const value = field?.type === 'some' ? field.value : field;
-    if (value === undefined || value.type === 'none') return null;
-    const result = kind(value);
-    if (result === undefined) throw new PayloadError(`Field ${name} is a ${value.type}`);
-    return result;
+    return value === undefined || value.type === 'none' ? null : converted(kind, name, value);
   };
 
 const uintKind: Kind<bigint> = (value) => (value.type === 'uint' ? value.value : undefined);
