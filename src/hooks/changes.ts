@@ -15,20 +15,18 @@ import type { ReadNow, Snapshots } from '../store/read/snapshots.ts';
 import type { Options } from './definition/definition.ts';
 import { declarations } from './evaluation/operations.ts';
 import { blockText } from './evaluation/payload.ts';
-import { type Condition, indexKeyOf, Matcher, ownTransactions } from './matching/matching.ts';
+import { type Condition, type FindMatches, indexKeysOf, matchesOf, ownTransactions } from './matching/matching.ts';
 
 /** Maximum number of changes that one call passes. */
 export const MAX_CHANGES_PER_CALL = 1_000;
 /** Bounds of the caches: transactions and events of blocks, and characters of texts. */
 const CACHED_EVENTS = 50_000;
 const CACHED_CHARACTERS = 8_000_000;
-/** Id of a matcher's only hook. */
-const SELF = 0;
 
 /** The parts of the changes that a reader requests. */
 export interface ChangeFilter {
-  /** Matches a block; null for all its transactions. */
-  readonly matcher: Matcher | null;
+  /** Finds the matches in a block; null for all its transactions. */
+  readonly findMatches: FindMatches | null;
   /** Keys of the blocks that may match; null if any block may match. */
   readonly keys: readonly IndexKey[] | null;
   readonly options: Options;
@@ -45,13 +43,13 @@ export function changeFilter(
   transactions: boolean,
   filters: string,
 ): ChangeFilter {
-  const key = JSON.stringify([options, transactions, filters]);
-  if (conditions === null) return { matcher: null, keys: null, options, transactions, key };
-  const matcher = new Matcher();
-  matcher.set(SELF, conditions);
-  const indexKeys = conditions.map(indexKeyOf);
-  const keys = indexKeys.filter((key) => key !== null);
-  return { matcher, keys: keys.length < indexKeys.length ? null : keys, options, transactions, key };
+  return {
+    findMatches: conditions === null ? null : matchesOf(conditions),
+    keys: conditions === null ? null : indexKeysOf(conditions),
+    options,
+    transactions,
+    key: JSON.stringify([options, transactions, filters]),
+  };
 }
 
 /** Changes that were read, or passed without a match. */
@@ -86,12 +84,12 @@ export function chainChanges(snapshots: Pick<Snapshots, 'read'>) {
 
   /** Returns the text of a change; empty if the block doesn't match. */
   function loadText(read: Reader, { change, hash }: BlockChange, filter: ChangeFilter): string {
-    const { matcher, options } = filter;
+    const { findMatches, options } = filter;
     const key = `${filter.key}/${change}/${hash.toHex()}`;
     const cached = texts.get(key);
     if (cached !== undefined) return cached;
     const block = loadBlock(read, hash);
-    const matching = matcher === null ? [...ownTransactions(block).keys()] : matcher.match(block).get(SELF);
+    const matching = findMatches === null ? [...ownTransactions(block).keys()] : findMatches(block);
     let text = '';
     if (matching !== undefined) {
       const { forkHeight, hashes } = read.steps.branchOf(hash);
@@ -132,6 +130,7 @@ export function chainChanges(snapshots: Pick<Snapshots, 'read'>) {
     next: (from: ChangePosition, filter: ChangeFilter, limit = MAX_CHANGES_PER_CALL): ChangeBatch | null =>
       snapshots.read((read) => walk(read, from, filter, limit)),
 
-    place: <T>(find: (steps: Reader['steps']) => ReadNow<T>): T => snapshots.read((read) => find(read.steps)),
+    /** Looks up a place. */
+    find: <T>(look: (steps: Reader['steps']) => ReadNow<T>): T => snapshots.read((read) => look(read.steps)),
   };
 }

@@ -11,7 +11,7 @@
  * The engine starts no work by itself. The dispatcher and the other parts listen to it and send it commands.
  */
 import type { Block } from '../chain/block.ts';
-import { type Network, networkOf, TESTNET_CHAIN_ID } from '../chain/network.ts';
+import type { Network } from '../chain/network.ts';
 import type { Cursor, HookRecord } from '../store/hooks/model.ts';
 import { isEnabled, isSendable } from '../store/hooks/records.ts';
 import type { HookStore } from '../store/hooks/store.ts';
@@ -19,10 +19,17 @@ import type { ChainChange } from '../store/ingest/chain-writer.ts';
 import type { ChainFollower, ChainHistory } from '../store/ingest/ingest.ts';
 import type { MachineParts } from '../store/ingest/state-machine.ts';
 import type { QueueName } from '../store/rows/enums.ts';
-import { type ActiveHook, activeHook, evaluationsLeft, type Options, reachedLimit } from './definition/definition.ts';
+import {
+  type ActiveHook,
+  activeHook,
+  evaluationsLeft,
+  type HookDefinition,
+  type Options,
+  reachedLimit,
+} from './definition/definition.ts';
 import { type Counted, type EngineTransaction, Notifications } from './evaluation/notifications.ts';
 import { chainSteps, liveHooks, type Step, stepOfChange } from './evaluation/steps.ts';
-import { Matcher } from './matching/matching.ts';
+import { type FindMatches, matchesOf } from './matching/matching.ts';
 import { type HookEvent, type HookLog, type HookTimers, newCounters } from './reporting.ts';
 
 /** A hook that was interrupted or has expired. A hook that its consumer disabled is not reported. */
@@ -64,7 +71,7 @@ const nothingPending = () => ({
 export class HookEngine implements ChainFollower, EngineTransaction {
   readonly store: HookStore;
   readonly history: ChainHistory;
-  /** Null before the first block. */
+  /** Null until a signed transaction names the chain. */
   readonly network: () => Network | null;
   /** Counters since the process began. */
   readonly counters = newCounters();
@@ -83,11 +90,6 @@ export class HookEngine implements ChainFollower, EngineTransaction {
     this.#log = log;
     this.#live = liveHooks(store.records);
     this.#steps = chainSteps(history, (event) => this.logEvent(event));
-  }
-
-  /** The network of blocks: testnet until a signed transaction names the chain. */
-  networkOfBlocks(): Network {
-    return this.network() ?? networkOf(TESTNET_CHAIN_ID);
   }
 
   listen(listeners: EngineListeners): void {
@@ -197,17 +199,16 @@ export class HookEngine implements ChainFollower, EngineTransaction {
     }
     const notifications = new Notifications(this);
     this.#rollBackOrphans(hook, notifications);
-    const matcher = new Matcher();
-    matcher.set(id, hook.conditions);
-    const isDone = step.joining.some((block) => this.#evaluateOne(hook, block, matcher, notifications));
+    const findMatches = matchesOf(hook.conditions);
+    const isDone = step.joining.some((block) => this.#evaluateOne(hook, block, findMatches, notifications));
     notifications.queue('catch_up', record.cursor);
     return isDone || !this.#isCatchingUp(id);
   }
 
   /** @returns whether the hook has reached the limits in its options */
-  #evaluateOne(hook: ActiveHook, block: Block, matcher: Matcher, notifications: Notifications): boolean {
+  #evaluateOne(hook: ActiveHook, block: Block, findMatches: FindMatches, notifications: Notifications): boolean {
     const { records } = this.store;
-    const txIndexes = matcher.match(block).get(hook.id);
+    const txIndexes = findMatches(block);
     records.advance(hook.id, { height: block.height, hash: block.indexBlockHash }, this.now());
     if (txIndexes !== undefined) notifications.apply(hook, block, txIndexes);
     const record = records.get(hook.id);
@@ -232,9 +233,14 @@ export class HookEngine implements ChainFollower, EngineTransaction {
   #isCatchingUp = (id: number): boolean => this.store.records.get(id)?.stage === 'catching_up';
 
   #join(record: HookRecord, hook: ActiveHook): void {
-    const remaining = evaluationsLeft(record, hook.options);
-    this.store.records.goLive(record.id, remaining === null ? null : this.#live.progress().evaluated + remaining);
+    this.store.records.goLive(record.id, this.#expiresAt(record, hook.options));
     this.#live.include(hook);
+  }
+
+  /** Returns the value of `progress.hooks_evaluated` that makes a live hook expire; null if it never expires. */
+  #expiresAt(record: HookRecord, options: Options): number | null {
+    const remaining = evaluationsLeft(record, options);
+    return remaining === null ? null : this.#live.progress().evaluated + remaining;
   }
 
   // ── Changes of a hook's status ──
@@ -284,17 +290,15 @@ export class HookEngine implements ChainFollower, EngineTransaction {
     }
   }
 
-  /** The filters or limits of a hook changed; called after the definition was stored. */
-  redefined(record: HookRecord): void {
+  /** Stores another definition of a hook, which counts from the next block on. */
+  redefine(record: HookRecord, definition: HookDefinition): void {
     this.#live.load();
-    if (record.stage === 'live') this.#live.include(activeHook(record));
-  }
-
-  /** Returns the value of `progress.hooks_evaluated` that makes a live hook expire; null if it never expires. */
-  expiresAt(record: HookRecord, hook: ActiveHook): number | null {
-    this.#live.load();
-    const remaining = evaluationsLeft(record, hook.options);
-    return record.stage !== 'live' || remaining === null ? null : this.#live.progress().evaluated + remaining;
+    const text = JSON.stringify(definition);
+    const hook = activeHook({ ...record, definition: text });
+    const isLive = record.stage === 'live';
+    const expiresAt = isLive ? this.#expiresAt(record, hook.options) : null;
+    this.store.records.setDefinition(record.id, text, definition.action.url, expiresAt);
+    if (isLive) this.#live.include(hook);
   }
 
   /** Expires a hook that has reached a limit in its options. @returns whether it expired */

@@ -38,6 +38,13 @@ export const tooManyTries = (retryAfterSeconds: number, details: string): HookPr
 
 /** @param field its path with dots: `filters.events.0.sender` */
 export const invalidField = (field: string, rule: string): HookProblem => new HookProblem(400, `${field} ${rule}`);
+/** Checks a range of heights in a body. @throws HookProblem 400 that names the wrong bound */
+export function requireRange(from: number, to: number, tip: number): void {
+  if (from > tip) throw invalidField('from_height', `must not be above the tip, which is at ${tip}`);
+  if (from > to) throw invalidField('from_height', 'must not be above to_height');
+  if (to > tip) throw invalidField('to_height', `must not be above the tip, which is at ${tip}`);
+}
+
 /** Creates the 404 for a chainhook that the consumer doesn't have. */
 export const unknownHook = (): HookProblem => new HookProblem(404, 'Chainhook not found');
 /** Creates the 404 for a block that isn't on the canonical chain. */

@@ -40,7 +40,7 @@ export function backfillCommands(engine: HookEngine) {
   const { records, deliveries, backfills, ledger, candidates } = store;
 
   function queue(job: Backfill, hook: ActiveHook, height: number, matched: MatchedBlock): void {
-    const body = payloadText(hook, engine.networkOfBlocks(), { apply: [matched], rollback: [] });
+    const body = payloadText(hook, engine.network(), { apply: [matched], rollback: [] });
     const source = `${hook.uuid}/${job.uuid}/${height}`;
     queueRequested(engine, hook.id, { queue: 'backfill', source, matched, body, backfillId: job.id });
     const { block, txIndexes } = matched;

@@ -80,9 +80,13 @@ export function deliveryCommands(engine: HookEngine) {
   /** Queues a delivery again, with the same id and body. */
   function requeue(record: HookRecord, delivery: Delivery): void {
     // A failed delivery in its own queue stays at its place: it must not overtake earlier deliveries.
-    if (delivery.state === 'failed') deliveries.dueNow(delivery.id);
-    else deliveries.requeue(delivery.id, 'redelivery', 'redelivery');
-    engine.queued(record.id, delivery.state === 'failed' ? delivery.queue : 'redelivery');
+    if (delivery.state === 'failed') {
+      deliveries.dueNow(delivery.id);
+      engine.queued(record.id, delivery.queue);
+    } else {
+      deliveries.requeue(delivery.id, 'redelivery', 'redelivery');
+      engine.queued(record.id, 'redelivery');
+    }
   }
 
   /** Adds to the counters of the delivery's backfill. Redeliveries were counted before. */
@@ -189,7 +193,7 @@ export function deliveryCommands(engine: HookEngine) {
       const hook = activeHook(record);
       const matched = scanner({ history, candidates }, hook.conditions).matchIn(fromHex(block));
       if (matched === null) return;
-      const body = payloadText(hook, engine.networkOfBlocks(), { apply: [matched], rollback: [] });
+      const body = payloadText(hook, engine.network(), { apply: [matched], rollback: [] });
       const source = `${hook.uuid}/${request}`;
       queueRequested(engine, hook.id, { queue: 'evaluate', source, matched, body, backfillId: null });
     },

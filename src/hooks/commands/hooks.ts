@@ -5,7 +5,7 @@ import type { Delivery, HookRecord } from '../../store/hooks/model.ts';
 import { isEnabled, isPaused } from '../../store/hooks/records.ts';
 import type { HookReads } from '../../store/hooks/store.ts';
 import { queueNames } from '../../store/rows/enums.ts';
-import { activeHook, type HookDefinition, parseDefinition, patchedDefinition } from '../definition/definition.ts';
+import { type HookDefinition, parseDefinition, patchedDefinition } from '../definition/definition.ts';
 import type { HookEngine } from '../engine.ts';
 import { invalidField, unknownHook } from '../problem.ts';
 
@@ -123,12 +123,8 @@ export function hookCommands(engine: HookEngine) {
     'hook.redefine'({ change, ...hook }: OwnHook & { change: unknown }): HookRecord {
       const record = ownRecord(hook);
       const definition = patchedDefinition(parseDefinition(record), change, engine.network());
-      const text = JSON.stringify(definition);
-      const expiresAt = engine.expiresAt(record, activeHook({ ...record, definition: text }));
-      records.setDefinition(record.id, text, definition.action.url, expiresAt);
-      const changed = requireRecord(record.id);
-      engine.redefined(changed);
-      return changed;
+      engine.redefine(record, definition);
+      return requireRecord(record.id);
     },
 
     /** Cancels queued deliveries; the delivery log stays until its retention ends. */

@@ -14,6 +14,7 @@ const flag = Type.Optional(nullable(Type.Boolean(), { $id: 'Flag', description: 
 const limit = (counted: string) =>
   Type.Optional(
     nullable(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }), {
+      rule: `an integer from 0 to ${Number.MAX_SAFE_INTEGER}, or null`,
       description: `Number of ${counted} blocks after which the chainhook expires; 0 and null mean no limit`,
     }),
   );
@@ -134,27 +135,21 @@ export function parseFilters(value: unknown): HookDefinition['filters'] {
   return { events: events.map((event, index) => parseFilter(event, `filters.events.${index}`)) };
 }
 
-function parseOptions(value: unknown): Options | null {
+/** Reads the options of a definition. @throws HookProblem 400 naming the field */
+export function parseOptions(value: unknown): Options | null {
   if (value === null) return null;
   if (!isObject(value)) throw invalidField('options', 'must be object or null');
   for (const [key, instead] of Object.entries(formerOptions)) {
     if (Object.hasOwn(value, key)) throw invalidField(`options.${key}`, `is not allowed; use ${instead}`);
   }
   const mistake = checkOptions(value);
-  if (mistake !== null)
-    throw invalidField(['options', ...mistake.path].join('.'), limitRule(mistake.rule, mistake.path));
+  if (mistake !== null) throw invalidField(['options', ...mistake.path].join('.'), mistake.rule);
   const { alert_url: alertUrl } = value;
   if (typeof alertUrl === 'string' && !URL.canParse(alertUrl)) {
     throw invalidField('options.alert_url', 'must be an absolute URL');
   }
   return value;
 }
-
-/** The error text of a union doesn't have its range, so this names it. */
-const limitRule = (rule: string, [name]: readonly string[]): string =>
-  name === 'expire_after_evaluations' || name === 'expire_after_occurrences'
-    ? `must be an integer from 0 to ${Number.MAX_SAFE_INTEGER}, or null`
-    : rule;
 
 function parseAction(value: unknown): HookDefinition['action'] {
   if (value === undefined) throw invalidField('action', 'is required');
@@ -289,16 +284,9 @@ export function activeHook(record: HookRecord): ActiveHook {
   };
 }
 
-/** Maximum evaluations of a hook; null for no limit. */
-const evaluationLimit = ({ expire_after_evaluations: limit }: Options): number | null => limit || null;
-/** Maximum occurrences of a hook; null for no limit. */
-const occurrenceLimit = ({ expire_after_occurrences: limit }: Options): number | null => limit || null;
-
 /** Evaluations that the hook has left since it was enabled; null for no limit. */
-export function evaluationsLeft(record: HookRecord, options: Options): number | null {
-  const limit = evaluationLimit(options);
-  return limit === null ? null : limit - (record.evaluated - record.windowEvaluated);
-}
+export const evaluationsLeft = (record: HookRecord, { expire_after_evaluations: limit }: Options): number | null =>
+  limit ? limit - (record.evaluated - record.windowEvaluated) : null;
 
 /** Returns the option with the limit that a hook has reached; null if it has reached none. */
 export function reachedLimit(
@@ -306,8 +294,7 @@ export function reachedLimit(
   options: Options,
 ): 'expire_after_evaluations' | 'expire_after_occurrences' | null {
   const remaining = evaluationsLeft(record, options);
-  const occurrences = occurrenceLimit(options);
   if (remaining !== null && remaining <= 0) return 'expire_after_evaluations';
-  const isReached = occurrences !== null && record.occurrences - record.windowOccurrences >= occurrences;
-  return isReached ? 'expire_after_occurrences' : null;
+  const { expire_after_occurrences: limit } = options;
+  return limit && record.occurrences - record.windowOccurrences >= limit ? 'expire_after_occurrences' : null;
 }

@@ -21,7 +21,7 @@ export type Counted = 'matches' | 'evaluatedBlocks' | 'queued' | 'rollbacks' | '
 /** The part of the engine that notifications use. Its listeners are notified after the commit. */
 export interface EngineTransaction {
   readonly store: HookStore;
-  networkOfBlocks(): Network;
+  readonly network: () => Network | null;
   /** Unix milliseconds. */
   now(): number;
   count(name: Counted): void;
@@ -110,7 +110,7 @@ export class Notifications {
    */
   queue(reason: Reason, cursor: Cursor): void {
     if (this.#byHook.size === 0) return;
-    const texts = payloadTexts(this.engine.networkOfBlocks());
+    const texts = payloadTexts(this.engine.network());
     for (const notification of this.#byHook.values()) this.#queueOne(notification, texts, reason, cursor);
   }
 

@@ -166,15 +166,16 @@ export type PayloadTexts = ReturnType<typeof payloadTexts>;
  * Makes the bodies of the deliveries of one step. The text of a transaction is made once for all hooks with the same options,
  * and the text of the whole event once for all hooks that match the same transactions. Within a step a block has one
  * `findFunction`, and it either joins the chain or leaves it.
+ * @param network null until a signed transaction names the chain: the payload then has `testnet`
  */
-export function payloadTexts(network: Network) {
+export function payloadTexts(network: Network | null) {
   const blocks = blockTexts();
   const events = new Map<string, Uint8Array>();
 
   function eventText({ apply, rollback }: MatchedBlocks, options: Options, key: string): string {
     const texts = (matching: readonly MatchedBlock[], canonical: boolean): string =>
       matching.map((matched) => blocks.text(matched, { options, canonical, key })).join();
-    const head = members({ chain: 'stacks', network: network.kind });
+    const head = members({ chain: 'stacks', network: network?.kind ?? 'testnet' });
     return `{${head},"apply":[${texts(apply, true)}],"rollback":[${texts(rollback, false)}]}`;
   }
 
@@ -194,8 +195,8 @@ export function payloadTexts(network: Network) {
   };
 }
 
-/** The body of a single delivery, as JSON text. */
-export function payloadText(hook: PayloadHook, network: Network, event: MatchedBlocks): string {
+/** The body of a single delivery, as JSON text. @param network as in {@link payloadTexts} */
+export function payloadText(hook: PayloadHook, network: Network | null, event: MatchedBlocks): string {
   const { own, shared } = payloadTexts(network)(hook, event);
   return `${own}${new TextDecoder().decode(shared)}`;
 }

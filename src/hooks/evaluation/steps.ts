@@ -43,9 +43,7 @@ export function chainSteps(history: ChainHistory, log: HookLog) {
   /** Blocks of an orphaned branch, tip first, each read once on demand. */
   function leavingOf({ hashes, lowest }: Pick<Branch, 'hashes' | 'lowest'>): OrphanedBlock[] {
     return hashes
-      .map((hash, index): OrphanedBlock => {
-        return { height: lowest + index, hash, block: lazy(() => history.block(hash)) };
-      })
+      .map((hash, index) => ({ height: lowest + index, hash, block: lazy(() => history.block(hash)) }))
       .reverse();
   }
 

@@ -122,12 +122,18 @@ export function toConditions(filter: Filter): Condition[] {
  * Returns the index key that finds blocks that may match: a principal that every match of the condition involves. Null if
  * any block may match. Contract logs involve a principal only as their emitter.
  */
-export function indexKeyOf({ type, exact }: Condition): IndexKey | null {
+function indexKeyOf({ type, exact }: Condition): IndexKey | null {
   const values = new Map(exact);
   const contract = values.get('contract_identifier');
   if (type === 'contract_log' && contract !== undefined) return { kind: 'logs', principal: contract };
   const principal = values.get('principal') ?? contract ?? values.get('sender') ?? values.get('receiver');
   return principal === undefined ? null : { kind: 'principal', principal };
+}
+
+/** Returns the index keys that find blocks that may match one of the conditions; null if any block may match. */
+export function indexKeysOf(conditions: readonly Condition[]): IndexKey[] | null {
+  const keys = conditions.map(indexKeyOf);
+  return keys.every((key) => key !== null) ? keys : null;
 }
 
 /** Residuals by hook, for conditions with the same exact values; each hook is added and removed by itself. */
@@ -301,6 +307,17 @@ export class Matcher {
       }
     }
   }
+}
+
+/** Finds the transactions of a block that match: ascending indexes in {@link ownTransactions}; undefined without any. */
+export type FindMatches = (block: Block) => readonly number[] | undefined;
+
+/** Makes the function that finds the matches of one hook's conditions. */
+export function matchesOf(conditions: readonly Condition[]): FindMatches {
+  const onlyHook = 0;
+  const matcher = new Matcher();
+  matcher.set(onlyHook, conditions);
+  return (block) => matcher.match(block).get(onlyHook);
 }
 
 /** The filters for any action with a kind of asset; `ofAction` has those for one action. */

@@ -10,10 +10,7 @@ import { UnknownParentError } from '../../store/ingest/known-blocks.ts';
 import { declarations } from '../evaluation/operations.ts';
 import type { MatchedBlock } from '../evaluation/payload.ts';
 import { HookProblem, invalidField, unknownBlock } from '../problem.ts';
-import { type Condition, indexKeyOf, Matcher } from './matching.ts';
-
-/** Id of the matcher's only hook. */
-const SELF = 0;
+import { type Condition, indexKeysOf, matchesOf } from './matching.ts';
 
 interface ScannedBlock {
   height: number;
@@ -42,14 +39,11 @@ export function scanner(
   { history, candidates }: { history: ChainHistory; candidates: HookCandidates },
   conditions: readonly Condition[],
 ): Scanner {
-  const matcher = new Matcher();
-  matcher.set(SELF, conditions);
-  const indexKeys = conditions.map(indexKeyOf);
-  const keys = indexKeys.filter((key) => key !== null);
-  const everywhere = keys.length < indexKeys.length;
+  const findMatches = matchesOf(conditions);
+  const keys = indexKeysOf(conditions);
 
   function matchedIn(block: Block): MatchedBlock | null {
-    const txIndexes = matcher.match(block).get(SELF);
+    const txIndexes = findMatches(block);
     return txIndexes === undefined ? null : { block, txIndexes, findFunction: declarations(candidates, block.height) };
   }
 
@@ -65,13 +59,13 @@ export function scanner(
     next(from, to) {
       const first = Math.max(from, history.bottom() + 1);
       if (conditions.length === 0 || first > to) return null;
-      const height = everywhere ? first : candidates.next(keys, first);
+      const height = keys === null ? first : candidates.next(keys, first);
       return height === null || height > to ? null : scanBlock(height);
     },
     previous(from, to) {
       const last = Math.min(to, history.tip().height);
       if (conditions.length === 0 || from > last) return null;
-      const height = everywhere ? last : candidates.previous(keys, last);
+      const height = keys === null ? last : candidates.previous(keys, last);
       return height === null || height < Math.max(from, history.bottom() + 1) ? null : scanBlock(height);
     },
   };

@@ -5,7 +5,7 @@ import { type Route, route } from '../../http/route.ts';
 import type { Cursor } from '../../store/model/page.ts';
 import { requireBackfill } from '../commands/backfills.ts';
 import { ownHook } from '../commands/hooks.ts';
-import { invalidField } from '../problem.ts';
+import { requireRange } from '../problem.ts';
 import type { Chainhooks } from '../service.ts';
 import { type HookFamily, type HookReader, ONE_HOOK, type ReadHooks } from './family.ts';
 import { BackfillBody, BackfillResponse, serializedBackfill, Uuid } from './schemas.ts';
@@ -44,9 +44,7 @@ export function hookBackfills({ commands, random }: Pick<Chainhooks, 'commands' 
     async start(consumer: string, uuid: string, { from, to: upTo, dryRun }: BackfillRange) {
       const { hook, tip } = read((now) => ({ hook: idOf(now, consumer, uuid), tip: now.height() }));
       const to = upTo ?? tip;
-      if (from > tip) throw invalidField('from_height', `must not be above the tip, which is at ${tip}`);
-      if (from > to) throw invalidField('from_height', 'must not be above to_height');
-      if (to > tip) throw invalidField('to_height', `must not be above the tip, which is at ${tip}`);
+      requireRange(from, to, tip);
       const job = random.uuid();
       await commands.run('backfill.start', { hook, job, from, to, dryRun, most: MAX_BACKFILLS });
       return read(({ hooks }) => serializedBackfill(requireBackfill(hooks, { hook, job })));

@@ -27,8 +27,7 @@ import {
   changeFilter,
   MAX_CHANGES_PER_CALL,
 } from '../changes.ts';
-import { type Options, parseFilters } from '../definition/definition.ts';
-import { toConditions } from '../matching/matching.ts';
+import { conditionsOfDefinition, type Options, parseFilters } from '../definition/definition.ts';
 import { HookProblem } from '../problem.ts';
 
 /** Name that the cursors are bound to. */
@@ -187,7 +186,7 @@ function conditionsIn(filters: string) {
   const parsed = parsedJson(filters);
   if (parsed === undefined) throw new ParameterError(inQuery('filters'), 'must be JSON');
   try {
-    return parseFilters(parsed).events.flatMap(toConditions);
+    return conditionsOfDefinition({ filters: parseFilters(parsed) });
   } catch (error) {
     if (error instanceof HookProblem)
       throw new ParameterError(inQuery('filters'), (name) => `${name}: ${error.message}`);
@@ -198,17 +197,17 @@ function conditionsIn(filters: string) {
 /** Converts a cursor to a place in the log of this server. @throws ParameterError, UnreadableCursorError */
 function localPosition(cursor: string, parameter: CursorParameter, changes: Changes): ChangePosition {
   const place = parsePosition(cursor, parameter);
-  return changes.place((steps) => steps.here(place));
+  return changes.find((steps) => steps.here(place));
 }
 
 /** Returns the place that a request starts from. @throws ParameterError, UnreadableCursorError */
 function startPosition({ after, from_height: from }: ChangesQuery, changes: Changes): ChangePosition {
   if (from === undefined) {
-    if (after === undefined) return changes.place((steps) => steps.first());
-    return after === 'tip' ? changes.place((steps) => steps.last()) : localPosition(after, IN_AFTER, changes);
+    if (after === undefined) return changes.find((steps) => steps.first());
+    return after === 'tip' ? changes.find((steps) => steps.last()) : localPosition(after, IN_AFTER, changes);
   }
   if (after !== undefined) throw new ParameterError(inQuery('from_height'), 'must not be given with after');
-  return changes.place((steps) => {
+  return changes.find((steps) => {
     const maximum = steps.tipHeight() + 1;
     if (from > maximum)
       throw new ParameterError(inQuery('from_height'), `must be <= ${maximum}, the height of the next block`);
@@ -255,7 +254,6 @@ interface ChangeContext extends Pick<ChangeRouteOptions, 'clock' | 'turns'> {
   changes: Changes;
   room: WaitingRoom;
   metrics: ChangeMetrics;
-  stopping: AbortSignal;
 }
 
 const tooManyReaders = (): ApiError =>
@@ -376,7 +374,7 @@ export function changeRoutes(options: ChangeRouteOptions): readonly Route[] {
   const { stopping = new AbortController().signal } = options;
   const changes = chainChanges(snapshots);
   const room = waitingRoom(() => snapshots.read((read) => read.height()), clock, MAX_READERS);
-  const serving: ChangeContext = { changes, room, metrics, clock, turns, stopping };
+  const serving: ChangeContext = { changes, room, metrics, clock, turns };
   const inTurn = atMost(MAX_PAGES);
   let streams = 0;
 

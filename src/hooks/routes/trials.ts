@@ -1,16 +1,21 @@
 /** Trials of definitions and receivers: previews over past blocks, and test deliveries with a block of the chain. */
 
-import type { Network } from '../../chain/network.ts';
 import { type Route, route } from '../../http/route.ts';
 import type { HookRecord } from '../../store/hooks/model.ts';
 import { ownHook } from '../commands/hooks.ts';
-import { activeHook, conditionsOfDefinition, parseDefinition, readDefinition } from '../definition/definition.ts';
+import {
+  activeHook,
+  conditionsOfDefinition,
+  parseDefinition,
+  parseFilters,
+  parseOptions,
+} from '../definition/definition.ts';
 import { isSuccess } from '../delivery/attempt.ts';
 import { failureOf } from '../delivery/failure.ts';
 import { type MatchedBlock, type PayloadHook, payloadText, webhookId } from '../evaluation/payload.ts';
 import type { Condition } from '../matching/matching.ts';
 import { type BlockChoice, chosenBlock, MAX_BLOCKS, type Search, scanner, search } from '../matching/scan.ts';
-import { HookProblem, invalidField } from '../problem.ts';
+import { HookProblem, invalidField, requireRange } from '../problem.ts';
 import type { Chainhooks } from '../service.ts';
 import type { HookFamily, ReadHooks } from './family.ts';
 import { PreviewBody, PreviewResponse, TestBody, TestResponse, Uuid } from './schemas.ts';
@@ -35,9 +40,7 @@ type PreviewedHook = PayloadHook & { conditions: readonly Condition[] };
 function requireBounds({ from_height: from, to_height: to }: PreviewRange, tip: number): { from: number; to: number } {
   if (from === undefined) throw invalidField('from_height', 'is required');
   if (to === undefined) throw invalidField('to_height', 'is required');
-  if (from > tip) throw invalidField('from_height', `must not be above the tip, which is at ${tip}`);
-  if (from > to) throw invalidField('from_height', 'must not be above to_height');
-  if (to > tip) throw invalidField('to_height', `must not be above the tip, which is at ${tip}`);
+  requireRange(from, to, tip);
   if (to - from >= MAX_BLOCKS) throw invalidField('to_height', `must be within ${MAX_BLOCKS} blocks of from_height`);
   return { from, to };
 }
@@ -61,7 +64,7 @@ function previews({ store, history, network }: TrialDependencies, searches: Sear
       totals.matched_blocks += 1;
       totals.matched_transactions += matched.txIndexes.length;
       if (totals.payloads.length === MAX_PAYLOADS) return;
-      const text = payloadText(hook, networkOrUnknown(network), { apply: [matched], rollback: [] });
+      const text = payloadText(hook, network(), { apply: [matched], rollback: [] });
       totals.payloads.push(JSON.parse(text) as object);
     };
     if (isRange) {
@@ -77,20 +80,8 @@ function previews({ store, history, network }: TrialDependencies, searches: Sear
   return {
     /** Previews an unregistered definition. @throws HookProblem 400 that names the field */
     ofDefinition(consumer: string, filters: unknown, options: unknown, range: PreviewRange) {
-      const definition = readDefinition(
-        {
-          name: 'preview',
-          version: '1',
-          chain: 'stacks',
-          network: networkOrUnknown(network).kind,
-          filters,
-          options: options ?? null,
-          action: { type: 'http_post', url: 'https://preview.invalid' },
-        },
-        null,
-      );
-      const conditions = conditionsOfDefinition(definition);
-      const hook = { uuid: UNREGISTERED, name: definition.name, options: definition.options ?? {}, conditions };
+      const conditions = conditionsOfDefinition({ filters: parseFilters(filters) });
+      const hook = { uuid: UNREGISTERED, name: 'preview', options: parseOptions(options ?? null) ?? {}, conditions };
       return preview(consumer, hook, range);
     },
 
@@ -145,7 +136,7 @@ function testDeliveries({ store, history, request, network, random }: TrialDepen
   return async (current: () => HookRecord, choice: TestChoice) => {
     const { matched, searchedFrom } = await testBlock(current(), choice);
     const record = current();
-    const text = payloadText(activeHook(record), networkOrUnknown(network), { apply: [matched], rollback: [] });
+    const text = payloadText(activeHook(record), network(), { apply: [matched], rollback: [] });
     const id = webhookId(store.logIdentity(), `${record.uuid}/${random.uuid()}`, text);
     const identity = { webhookId: id, queue: 'test', sequence: null, reason: 'test', attempts: 0 } as const;
     const result = await request(record, identity, text);
@@ -254,9 +245,3 @@ export const trialRoutes = ({ prefix, commands }: HookFamily<{ trials: Trials }>
     handle: ({ params, body, caller: { consumer, api } }) => api.trials.test(consumer, params.uuid, body),
   }),
 ];
-
-/** The network before the first block, when there is nothing to show yet. */
-const UNKNOWN: Network = { kind: 'testnet', chainId: 0 };
-
-/** The chain's network, or a testnet before the first block. */
-const networkOrUnknown = (network: () => Network | null): Network => network() ?? UNKNOWN;
