@@ -62,21 +62,17 @@ export function hookTasks(options: TaskOptions) {
     let more = false;
     for (const id of records.catchingUp()) {
       if (signal.aborted) return false;
-      more = !(await catchUpTurn(id)) || more;
+      if (!(await catchUpTurn(id))) more = true;
       await clock.turn();
     }
     for (const id of backfills.next()) {
       if (signal.aborted) return false;
-      more = !(await backfillTurn(id)) || backfills.get(id)?.finishedAt !== null || more;
+      const isWaiting = (await backfillTurn(id)) && backfills.get(id)?.finishedAt === null;
+      // The next backfill of the hook can start when this one is over.
+      if (!isWaiting) more = true;
       await clock.turn();
     }
     return more;
-  }
-
-  /** Works until nothing is left to do now; then the tasks wait until they are woken. */
-  async function work(signal: AbortSignal): Promise<null> {
-    while (await round(signal)) await clock.turn();
-    return null;
   }
 
   return {
@@ -88,7 +84,8 @@ export function hookTasks(options: TaskOptions) {
         clock,
         everyMs: RETRY_MS,
         firstMs: 0,
-        turn: work,
+        // Without more to do now, the tasks wait until they are woken.
+        turn: async (signal) => ((await round(signal)) ? 0 : null),
         // A task that fails with any error must not stop the others.
         passes: (error) => error instanceof Error,
         failed: (error) => logTaskFailure(log, error),

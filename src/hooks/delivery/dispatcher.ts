@@ -62,14 +62,16 @@ export function dispatcher(options: DispatcherOptions) {
   /** The deliveries of `underWay` with running requests. */
   const requests = new Set<Delivery>();
   let retrying = 0;
-  let running = false;
   /** Aborted by `stop`. */
   let stopping = new AbortController();
+  stopping.abort();
   let pumping = false;
   let idle: (() => void) | null = null;
 
+  const isRunning = (): boolean => !stopping.signal.aborted;
+
   function wake(hookId: number, queue: QueueName): void {
-    if (!running) return;
+    if (!isRunning()) return;
     queues.wake(hookId, queue);
     void pumpSoon();
   }
@@ -84,7 +86,7 @@ export function dispatcher(options: DispatcherOptions) {
   }
 
   function pump(): void {
-    while (running && requests.size < rules.concurrency) {
+    while (isRunning() && requests.size < rules.concurrency) {
       const state = queues.next();
       if (state === undefined) return;
       try {
@@ -131,7 +133,7 @@ export function dispatcher(options: DispatcherOptions) {
     try {
       await deliver(head, stopping.signal);
       state.faults = 0;
-      if (running) queues.makeReady(state);
+      if (isRunning()) queues.makeReady(state);
     } catch (error) {
       recover(state, error);
     } finally {
@@ -145,7 +147,7 @@ export function dispatcher(options: DispatcherOptions) {
   /** The request of a delivery has ended, or was not made; another may begin. */
   function releaseRequest(head: Delivery): void {
     if (!requests.delete(head)) return;
-    if (running) queues.release(head.hookId);
+    if (isRunning()) queues.release(head.hookId);
     if (isRetry(head)) {
       retrying -= 1;
       queues.resumePostponed();
@@ -185,7 +187,7 @@ export function dispatcher(options: DispatcherOptions) {
   function recover(state: QueueState, error: unknown): void {
     logTaskFailure(log, error);
     state.faults += 1;
-    if (running) queues.wait(state, retryWait(state.faults, rules.retryCapMs, random.number));
+    if (isRunning()) queues.wait(state, retryWait(state.faults, rules.retryCapMs, random.number));
   }
 
   function wakeAll(): void {
@@ -204,12 +206,10 @@ export function dispatcher(options: DispatcherOptions) {
 
     start(): void {
       stopping = new AbortController();
-      running = true;
       wakeAll();
     },
     /** Ends requests under way; their deliveries are sent again at the next start. */
     async stop(): Promise<void> {
-      running = false;
       queues.cancelWaits();
       const ended = new Promise<void>((resolve) => {
         idle = resolve;

@@ -176,20 +176,20 @@ export function storedSealing({ data, clusterKey }: KeyLocation): Sealing | null
  * Like `storedSealing`, but makes the key file if there is none. Only for the process that has the directory's lock.
  * @throws OperatorError if the file can't be read or written, or holds no key
  */
-export const madeSealing = (place: KeyLocation): Sealing =>
-  storedSealing(place) ?? sealingWith(createSecret(secretsKeyFile(place.data)));
+export const madeSealing = (location: KeyLocation): Sealing =>
+  storedSealing(location) ?? sealingWith(createSecret(secretsKeyFile(location.data)));
 
 /**
  * The sealing of a server. A host of a cluster doesn't make a key, since the other hosts would lack it.
  * @param isShared whether the server is a host of a cluster
  */
-export function servedSealing(place: KeyLocation, isShared: boolean, log: HookLog): Sealing {
+export function servedSealing(location: KeyLocation, isShared: boolean, log: HookLog): Sealing {
   try {
-    if (!isShared) return madeSealing(place);
-    const sealing = storedSealing(place);
+    if (!isShared) return madeSealing(location);
+    const sealing = storedSealing(location);
     if (sealing !== null) return sealing;
     throw new OperatorError(
-      `The key for signing secrets is missing: ${secretsKeyFile(place.data)} doesn't exist.`,
+      `The key for signing secrets is missing: ${secretsKeyFile(location.data)} doesn't exist.`,
       'Copy the file from another host, or name it with --cluster-key, and restart.',
     );
   } catch (error) {
