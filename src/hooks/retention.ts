@@ -34,10 +34,10 @@ export function retentionCommands({ store }: Pick<HookEngine, 'store'>) {
       deliveries.trimBodies(hook, most, after, limit),
 
     /** Removes rows of finished deliveries made before a time. @returns how many */
-    'upkeep.rows': ({ before, limit }: Limit & { before: number }): number => deliveries.forgetRows(before, limit),
+    'upkeep.rows': ({ before, limit }: Limit & { before: number }): number => deliveries.deleteFinished(before, limit),
 
     /** Removes ledger rows of blocks that are too deep in the chain to be orphaned. @returns how many */
-    'upkeep.ledger': ({ below, limit }: Limit & { below: number }): number => ledger.forgetBelow(below, limit),
+    'upkeep.ledger': ({ below, limit }: Limit & { below: number }): number => ledger.deleteBelow(below, limit),
 
     /**
      * Removes rows of a hook that was deleted before a time, with its delivery history.
@@ -46,9 +46,9 @@ export function retentionCommands({ store }: Pick<HookEngine, 'store'>) {
     'upkeep.deleted_hook'({ before, limit }: Limit & { before: number }): { hook: number; whole: boolean } | null {
       const hook = records.deletedBefore(before);
       if (hook === null) return null;
-      if (deliveries.forgetOf(hook, limit) === limit) return { hook, whole: false };
-      backfills.forgetOf(hook);
-      records.forget(hook);
+      if (deliveries.deleteOfHook(hook, limit) === limit) return { hook, whole: false };
+      backfills.deleteOfHook(hook);
+      records.deleteRow(hook);
       return { hook, whole: true };
     },
   };

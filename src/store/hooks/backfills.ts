@@ -74,7 +74,7 @@ export function backfillReads(db: Database) {
 /** Reads and writes backfills. */
 export function hookBackfills(db: Database) {
   const insert = inserter(db, hookBackfillsTable);
-  const forgetOf = query<null, [number]>`DELETE FROM hook_backfills WHERE hook_id = ?1`.prepared(db);
+  const deleteOfHook = query<null, [number]>`DELETE FROM hook_backfills WHERE hook_id = ?1`.prepared(db);
   const progress = query<null, [number, number, number, number, number]>`
     UPDATE hook_backfills SET state = ${RUNNING}, next_height = ?2, matched_blocks = matched_blocks + ?3,
            matched_transactions = matched_transactions + ?4, queued = queued + ?5 WHERE id = ?1`.prepared(db);
@@ -108,7 +108,7 @@ export function hookBackfills(db: Database) {
         error: null,
       });
     },
-    forgetOf: (hookId: number) => void forgetOf.run(hookId),
+    deleteOfHook: (hookId: number) => void deleteOfHook.run(hookId),
     advance: (id: number, nextHeight: number, blocks: number, transactions: number, queued: number) =>
       void progress.run(id, nextHeight, blocks, transactions, queued),
     finish: (id: number, state: BackfillState, now: number, error: string | null = null) =>

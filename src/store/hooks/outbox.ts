@@ -257,9 +257,9 @@ function deliveryRemover(db: Database) {
       return { count: rows.length, last: last && { createdAt: last.created_at, id: last.id } };
     },
     /** Removes finished deliveries made before a time, with attempts and bodies. @returns how many */
-    forgetRows: (time: number, limit: number): number => remove(finishedBefore.all(time, limit)),
+    deleteFinished: (time: number, limit: number): number => remove(finishedBefore.all(time, limit)),
     /** Removes deliveries of a hook, in any state. @returns the number removed */
-    forgetOf: (hookId: number, limit: number): number => remove(allOf.all(hookId, limit)),
+    deleteOfHook: (hookId: number, limit: number): number => remove(allOf.all(hookId, limit)),
     /**
      * Removes the bodies of a hook's delivered deliveries, except the newest ones.
      * @param lastId id of the delivery whose body was removed last

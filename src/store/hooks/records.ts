@@ -235,7 +235,7 @@ export function hookRecords(db: Database) {
   const failed = query<null, [number, number | null]>`
     UPDATE hooks SET consecutive_failures = consecutive_failures + 1, last_delivery_status = ?2
      WHERE id = ?1`.prepared(db);
-  const forget = query<null, [number]>`DELETE FROM hooks WHERE id = ?1`.prepared(db);
+  const deleteRow = query<null, [number]>`DELETE FROM hooks WHERE id = ?1`.prepared(db);
   const setProgress = query<null, [number, number, Uint8Array, number | null]>`
     UPDATE progress SET hooks_evaluated = ?1, hooks_cursor_height = ?2, hooks_cursor_hash = ?3,
                         hooks_evaluated_at = ?4`.prepared(db);
@@ -274,7 +274,7 @@ export function hookRecords(db: Database) {
     nextSequence: (id: number): number => nextSequence.get(id)?.sequence ?? 0,
     delivered: (id: number, now: number, status: number | null) => void delivered.run(id, now, status),
     failed: (id: number, status: number | null) => void failed.run(id, status),
-    forget: (id: number) => void forget.run(id),
+    deleteRow: (id: number) => void deleteRow.run(id),
   };
 }
 

@@ -93,7 +93,7 @@ function hookLedger(db: Database) {
     /** Entries of a hook with orphaned blocks, highest first. */
     orphansOf: (hookId: number): LedgerEntry[] => orphansOf.all(hookId).map(toEntry),
     /** Removes entries of blocks that are too deep in the chain to leave it. @returns how many */
-    forgetBelow: (burnBlockHeight: number, limit: number): number => removeOld.run(burnBlockHeight, limit).changes,
+    deleteBelow: (burnBlockHeight: number, limit: number): number => removeOld.run(burnBlockHeight, limit).changes,
   };
 }
 
