@@ -11,10 +11,11 @@ import { chainIdText, networkOf } from '../chain/network.ts';
 import { strictText } from '../codec/utf8.ts';
 import type { BackupSource, ObjectStoreReads } from '../storage/object-store.ts';
 import { lastIdentityIn } from '../store/ingest/log-identity.ts';
-import { type Entry, type Head, LOG_START, sameChain } from '../store/log/entry.ts';
+import { type Entry, type Head, sameChain } from '../store/log/entry.ts';
 import { IDENTITY } from './archive-directory.ts';
 import {
   FORMAT,
+  headOf,
   isOpenName,
   MAX_SEGMENT_BYTES,
   OPEN_PARTS,
@@ -66,6 +67,16 @@ export async function readVerified<T>(
   }
 }
 
+/** @param value a parsed object of the archive @throws OperatorError if a newer program made it */
+export function requireKnownFormat({ location }: Pick<BackupSource, 'location'>, value: unknown): void {
+  const { format } = Object(value);
+  if (typeof format !== 'number' || format <= FORMAT) return;
+  throw new OperatorError(
+    `The archive at ${location} has format ${format}; this version reads formats up to ${FORMAT}.`,
+    'Use the newer version of Stackside that wrote it.',
+  );
+}
+
 const MAX_IDENTITY = 64 * 1024;
 
 export const Identity = Type.Object({
@@ -103,13 +114,7 @@ export const chainOfIdentity = ({ network, chain_id }: Pick<Identity, 'network' 
 export const readIdentity = (store: BackupSource): Promise<Identity | null> =>
   readVerified(store, IDENTITY, MAX_IDENTITY, async (bytes) => {
     const identity = parsedJson(strictText(bytes) ?? '');
-    const format = Object(identity).format;
-    if (typeof format === 'number' && format > FORMAT) {
-      throw new OperatorError(
-        `The archive at ${store.location} has format ${format}; this version reads formats up to ${FORMAT}.`,
-        'Use the newer version of Stackside that wrote it.',
-      );
-    }
+    requireKnownFormat(store, identity);
     if (Value.Check(Identity, identity)) return identity;
     throw new ArchiveDamagedError(store, `${IDENTITY} doesn't identify the log that the archive belongs to`);
   });
@@ -172,7 +177,7 @@ function linkedSegments(segments: readonly SegmentRange[], previous: Head): Link
     const fault = faultBefore(range, last);
     if (fault !== null) return { linked, last, fault };
     linked.push({ range, previous: last });
-    last = { id: range.last, chain: range.chain };
+    last = headOf(range);
   }
   return { linked, last, fault: null };
 }
@@ -182,8 +187,7 @@ export function linkedFrom(segments: readonly SegmentRange[], entry: number): Li
   const index = segments.findIndex(({ last }) => last >= entry);
   const segmentRanges = index < 0 ? [] : segments.slice(index);
   const [first] = segmentRanges;
-  const previous = index === 0 ? undefined : segments.at(index < 0 ? -1 : index - 1);
-  const head = previous === undefined ? LOG_START : { id: previous.last, chain: previous.chain };
+  const head = headOf(index === 0 ? undefined : segments.at(index < 0 ? -1 : index - 1));
   // Entries before a segment that contains the entry may be missing.
   const isGap = first !== undefined && first.first <= entry && first.first !== head.id + 1;
   return linkedSegments(segmentRanges, isGap ? { id: first.first - 1, chain: new Uint8Array() } : head);
@@ -196,6 +200,15 @@ function faultBefore(next: SegmentRange, last: Head): string | null {
   return next.first > last.id + 1
     ? `it lacks ${entriesText(last.id + 1, next.first - 1)}, which come before ${name}`
     : `${name} begins with entry ${next.first}, and another segment has the entries up to ${last.id}`;
+}
+
+/** @throws ArchiveDamagedError if an object doesn't continue the entries up to a head */
+function requireContinuation(store: BackupSource, name: string, { previousChain }: Segment, { id, chain }: Head): void {
+  if (sameChain(previousChain, chain)) return;
+  throw new ArchiveDamagedError(
+    store,
+    `${name} belongs to another log: it doesn't follow the chain value of entry ${id}`,
+  );
 }
 
 /** @throws ArchiveDamagedError naming the object */
@@ -220,12 +233,7 @@ export async function readSealedSegment(store: BackupSource, range: SegmentRange
   const name = segmentName(range);
   const segment = await readSegmentAt(store, name);
   if (segment === null) throw new ArchiveDamagedError(store, `${name} is missing`);
-  if (last !== null && last.chain.length > 0 && !sameChain(segment.previousChain, last.chain)) {
-    throw new ArchiveDamagedError(
-      store,
-      `${name} belongs to another log: it doesn't follow the chain value of entry ${last.id}`,
-    );
-  }
+  if (last !== null && last.chain.length > 0) requireContinuation(store, name, segment, last);
   return segment;
 }
 
@@ -261,12 +269,7 @@ export async function readNewestOpenPart(
       const begins = `${name} begins with entry ${part.first}, and the sealed segments end with entry ${last.id}`;
       throw new ArchiveDamagedError(store, begins);
     }
-    if (!sameChain(part.previousChain, last.chain)) {
-      throw new ArchiveDamagedError(
-        store,
-        `${name} belongs to another log: it doesn't follow the chain value of entry ${last.id}`,
-      );
-    }
+    requireContinuation(store, name, part, last);
     parts.push(part);
   }
   const [newest, ...others] = parts.sort((a, b) => b.last - a.last);
@@ -363,8 +366,7 @@ export function faultIn(error: unknown): string {
 export async function* verifySegments(store: ObjectStoreReads): AsyncGenerator<VerifiedObject> {
   const { segments, open } = await listContents(store);
   const steps = segments.map((range, index) => {
-    const previous = segments[index - 1];
-    const last = previous === undefined ? LOG_START : { id: previous.last, chain: previous.chain };
+    const last = headOf(segments[index - 1]);
     return { range, last, gap: faultBefore(range, last) };
   });
   const results = mapAhead(steps, async ({ range, last, gap }) => ({
@@ -384,8 +386,7 @@ export async function* verifySegments(store: ObjectStoreReads): AsyncGenerator<V
     isSound &&= gap === null && fault === null;
     if (typeof segment !== 'string') identity = lastIdentityIn(segment.entries) ?? identity;
   }
-  const end = segments.at(-1);
-  const last = end === undefined ? LOG_START : { id: end.last, chain: end.chain };
+  const last = headOf(segments.at(-1));
   try {
     const part = await readNewestOpenPart(store, open, last);
     if (part !== null) {

@@ -9,7 +9,7 @@ import { OperatorError } from '../base/errors.ts';
 import { compressPart, hashOfPart, type ObjectStore } from '../storage/object-store.ts';
 import type { JournalReads } from '../store/files/journal.ts';
 import { publicEntry } from '../store/ingest/commands.ts';
-import { type BatchLimits, type Entry, firstEntries, type Head, LOG_START, sameChain } from '../store/log/entry.ts';
+import { type BatchLimits, type Entry, firstEntries, type Head, sameChain } from '../store/log/entry.ts';
 import {
   ArchiveDamagedError,
   type Contents,
@@ -23,11 +23,12 @@ import {
   toIdentity,
 } from './archive.ts';
 import { IDENTITY } from './archive-directory.ts';
-import { listBases, readManifest } from './base.ts';
+import { listBases, parseManifest } from './base.ts';
 import { type ArchiveHead, ArchiveUntrustedError, HEAD, headBytes, readHead } from './head.ts';
 import {
   decompressSegment,
   FORMAT,
+  headOf,
   isComplete,
   MAX_SEGMENT_BYTES,
   openName,
@@ -110,8 +111,8 @@ async function findSignableBase(store: ObjectStore, last: number): Promise<Archi
     const bytes = await store.read(name, { min: 1, max: MAX_SEGMENT_BYTES });
     if (bytes === null) continue;
     try {
-      const base = await readManifest({ ...store, read: async () => bytes }, named);
-      if (base !== null) return { name, sha256: hashOfPart(bytes) };
+      await parseManifest(store, named, bytes);
+      return { name, sha256: hashOfPart(bytes) };
     } catch (error) {
       if (!(error instanceof ArchiveDamagedError)) throw error;
     }
@@ -124,8 +125,6 @@ export class Archiver {
   readonly #options: ArchiverOptions;
   /** Writer for which the archive was compared with the journal; null before the comparison and after a failure. */
   #comparedWriter: string | null = null;
-  /** The end of the sealed segments that follow each other. */
-  #sealed: Head = LOG_START;
   /** Sealed segments that were listed, by their first entries. */
   #listed = new Map<number, SegmentRange>();
   /** Open parts, each with its last entry. */
@@ -193,7 +192,6 @@ export class Archiver {
 
   /** Compares the archive with the journal before the first write. @throws OperatorError if they differ */
   async #compare(round: Round): Promise<void> {
-    this.#sealed = LOG_START;
     this.#segments = [];
     this.#signedEntry = 0;
     this.#base = undefined;
@@ -273,9 +271,13 @@ export class Archiver {
     }
   }
 
-  #recordSealed({ first, last, chain }: SegmentRange): void {
-    this.#sealed = { id: last, chain };
-    this.#segments.push({ first, last, chain });
+  /** The end of the sealed segments that follow each other. */
+  get #sealed(): Head {
+    return headOf(this.#segments.at(-1));
+  }
+
+  #recordSealed(range: SegmentRange): void {
+    this.#segments.push(range);
     // If another host has made a base in the meantime, the next head names it.
     this.#base = undefined;
   }

@@ -18,7 +18,6 @@ import {
   type BasePart,
   listBases,
   type NamedBase,
-  parseBaseName,
   partName,
   readManifest,
   readRows,
@@ -59,7 +58,7 @@ const OTHER_BASE =
   'Give an older base with --base, or --base none to begin with entry 1; stackside archive list shows the bases.';
 
 /** Returns the base that an interrupted restore or the user chose. @throws OperatorError if it is gone */
-async function readBase(store: ObjectStoreReads, named: NamedBase): Promise<ChosenBase> {
+export async function readBase(store: ObjectStoreReads, named: NamedBase): Promise<ChosenBase> {
   const base = await readManifest(store, named);
   if (base !== null) return { ...base, name: named.name };
   throw new OperatorError(`The archive at ${store.location} lacks ${named.name}.`, OTHER_BASE);
@@ -86,13 +85,6 @@ export async function chooseBase(options: ChoosingOptions): Promise<ChosenBase |
   }
   if (choice === null) return null;
   throw new OperatorError(`The archive at ${store.location} doesn't contain a base for entry ${choice}.`, OTHER_BASE);
-}
-
-/** Returns the base with a name, from which an interrupted restore started. */
-export async function baseNamed(store: ObjectStoreReads, name: string): Promise<ChosenBase> {
-  const named = parseBaseName(name);
-  if (named === null) throw new Error('a restore begins with a base that has a name');
-  return readBase(store, named);
 }
 
 export interface FillingOptions {

@@ -18,7 +18,7 @@ import { compressPart, type ObjectStore } from '../storage/object-store.ts';
 import { type BaseSnapshot, type BaseState, type BaseTable, lastAt } from '../store/base/snapshot.ts';
 import type { JournalReads } from '../store/files/journal.ts';
 import { sameChain } from '../store/log/entry.ts';
-import { ArchiveDamagedError, compareEntry } from './archive.ts';
+import { compareEntry } from './archive.ts';
 import {
   BASE_FORMAT,
   type BaseManifest,
@@ -33,6 +33,7 @@ import {
   partName,
   partsOfRows,
   readManifest,
+  readManifestIfSound,
 } from './base.ts';
 
 /** Maximum bytes of parts to read per millisecond, which leaves disk and network capacity to other work. */
@@ -95,11 +96,7 @@ async function findEarlierBase(
     // Rows contain numbers of principals, which are valid only within one log.
     const chainValue = journal.chainAt(named.id);
     if (chainValue === null || !sameChain(chainValue, named.chain)) continue;
-    const base = await readManifest(store, named).catch((error: unknown) => {
-      // This base can't reuse a damaged base; archive verify names it.
-      if (error instanceof ArchiveDamagedError) return null;
-      throw error;
-    });
+    const base = await readManifestIfSound(store, named);
     if (base === null || base.schema !== state.schema || base.completions !== state.completions) continue;
     if (snapshot.isCanonical(base.height, Uint8Array.fromHex(base.index_block_hash))) return base;
   }
@@ -184,6 +181,20 @@ export async function makeBase(options: BaseWriterOptions, state: BaseState): Pr
   /** Parts that this run did not create. */
   const existing = new Set<string>();
   let [sentParts, sentBytes, reusedParts] = [0, 0, 0];
+
+  /** Sends a part, unless the archive certainly has it. */
+  async function send(object: string, content: Buffer): Promise<void> {
+    if (reliable.has(object)) {
+      existing.add(object);
+      return;
+    }
+    const packed = await compressPart(content);
+    if (!(await store.create(object, packed))) existing.add(object);
+    reliable.add(object);
+    sentParts += 1;
+    sentBytes += packed.length;
+  }
+
   const tables: BaseTableParts[] = [];
   for (const [index, table] of snapshot.tables.entries()) {
     const parts = reusable(earlier, table, reliable);
@@ -192,14 +203,7 @@ export async function makeBase(options: BaseWriterOptions, state: BaseState): Pr
     const reusedBytes = parts.reduce((sum, { bytes }) => sum + bytes, 0);
     const newRows = snapshot.rows(table, parts.at(-1)?.to ?? null);
     for (const { content, ...part } of partsOfRows(newRows, reusedBytes, size)) {
-      const object = partName(part.sha256);
-      if (!reliable.has(object)) {
-        const packed = await compressPart(content);
-        if (!(await store.create(object, packed))) existing.add(object);
-        reliable.add(object);
-        sentParts += 1;
-        sentBytes += packed.length;
-      } else existing.add(object);
+      await send(partName(part.sha256), content);
       parts.push(part);
       report({ table: table.name, number: index + 1, total: snapshot.tables.length, sentBytes });
       await pause(clock, part.bytes / BYTES_PER_MS, signal);
@@ -287,11 +291,7 @@ async function removeParts(
   bases: ReadonlyMap<string, BaseManifest>,
   signal: AbortSignal,
 ): Promise<number> {
-  const needed = new Set(
-    [...bases.values()].flatMap(({ tables }) =>
-      tables.flatMap(({ parts }) => parts.map(({ sha256 }) => partName(sha256))),
-    ),
-  );
+  const needed = new Set([...bases.values()].flatMap(partNames));
   const unneeded = (await store.list(PARTS)).filter((name) => !needed.has(name));
   const previous = new Set((await readUnneeded(store)).parts);
   const removed = unneeded.filter((name) => previous.has(name));

@@ -215,29 +215,40 @@ function manifestFault(named: NamedBase, manifest: unknown, sha256: unknown): st
  * @throws ArchiveDamagedError that names it; OperatorError if a newer program made it, or the store can't be read
  */
 export const readManifest = (store: ObjectStoreReads, named: NamedBase): Promise<BaseManifest | null> =>
-  readVerified(store, named.name, MAX_MANIFEST, async (object) => {
-    const { name } = named;
-    const text = strictText(await unpack(store, name, object, MAX_MANIFEST));
-    const { manifest, sha256 } = Object(parsedJson(text ?? ''));
-    const format = Object(manifest).format;
-    if (typeof format === 'number' && format > BASE_FORMAT) {
-      throw new OperatorError(
-        `${name} of the archive at ${store.location} has format ${format}; this version reads formats up to ${BASE_FORMAT}.`,
-        'Use the newer version of Stackside that wrote it, or choose an older base with --base.',
-      );
-    }
-    const fault = manifestFault(named, manifest, sha256);
-    if (fault === null) return manifest as BaseManifest;
-    throw new ArchiveDamagedError(store, `${name} is a damaged base: ${fault}`);
+  readVerified(store, named.name, MAX_MANIFEST, (object) => parseManifest(store, named, object));
+
+/** Parses the object of a manifest. @throws ArchiveDamagedError that names it; OperatorError if a newer program made it */
+export async function parseManifest(
+  store: ObjectStoreReads,
+  named: NamedBase,
+  object: Uint8Array,
+): Promise<BaseManifest> {
+  const { name } = named;
+  const text = strictText(await unpack(store, name, object, MAX_MANIFEST));
+  const { manifest, sha256 } = Object(parsedJson(text ?? ''));
+  const { format } = Object(manifest);
+  if (typeof format === 'number' && format > BASE_FORMAT) {
+    throw new OperatorError(
+      `${name} of the archive at ${store.location} has format ${format}; this version reads formats up to ${BASE_FORMAT}.`,
+      'Use the newer version of Stackside that wrote it, or choose an older base with --base.',
+    );
+  }
+  const fault = manifestFault(named, manifest, sha256);
+  if (fault === null) return manifest as BaseManifest;
+  throw new ArchiveDamagedError(store, `${name} is a damaged base: ${fault}`);
+}
+
+/** Reads the manifest of a base; null if it is gone or damaged. The command archive verify names the damaged ones. */
+export const readManifestIfSound = (store: ObjectStoreReads, named: NamedBase): Promise<BaseManifest | null> =>
+  readManifest(store, named).catch((error: unknown) => {
+    if (error instanceof ArchiveDamagedError) return null;
+    throw error;
   });
 
-/** Returns the newest base with a sound manifest; archive verify names the damaged ones. @returns null if there is none */
+/** Returns the newest base with a sound manifest; null if there is none. */
 export async function readNewestBase(store: ObjectStoreReads): Promise<BaseManifest | null> {
   for (const named of await listBases(store)) {
-    const base = await readManifest(store, named).catch((error: unknown) => {
-      if (error instanceof ArchiveDamagedError) return null;
-      throw error;
-    });
+    const base = await readManifestIfSound(store, named);
     if (base !== null) return base;
   }
   return null;

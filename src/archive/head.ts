@@ -16,7 +16,7 @@ import { OperatorError } from '../base/errors.ts';
 import { parsedJson } from '../base/json.ts';
 import { strictText } from '../codec/utf8.ts';
 import type { BackupSource } from '../storage/object-store.ts';
-import { ArchiveDamagedError, Identity, linkedFrom, readVerified } from './archive.ts';
+import { ArchiveDamagedError, Identity, linkedFrom, readVerified, requireKnownFormat } from './archive.ts';
 import { parseBaseName } from './base.ts';
 import { FORMAT, isOpenName, parseSegmentName } from './segment.ts';
 import {
@@ -101,13 +101,7 @@ function parseHead(source: Pick<BackupSource, 'location'>, bytes: Uint8Array, ke
   const envelope = parseEnvelope(bytes);
   if (envelope === null) throw new ArchiveDamagedError(source, `${HEAD} isn't a signed object`);
   const head = parsedJson(strictText(payloadOf(source.location, envelope, key)) ?? '');
-  const format = Object(head).format;
-  if (typeof format === 'number' && format > FORMAT) {
-    throw new OperatorError(
-      `The archive at ${source.location} has format ${format}; this version reads formats up to ${FORMAT}.`,
-      'Use the newer version of Stackside that wrote it.',
-    );
-  }
+  requireKnownFormat(source, head);
   if (!Value.Check(ArchiveHead, head)) throw new ArchiveDamagedError(source, `${HEAD} isn't a valid list of objects`);
   const contradiction = contradictionIn(head);
   if (contradiction !== null) throw new ArchiveDamagedError(source, `${HEAD} ${contradiction}`);

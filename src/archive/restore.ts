@@ -35,8 +35,8 @@ import {
   requireIdentity,
 } from './archive.ts';
 import { IDENTITY } from './archive-directory.ts';
-import { type BaseManifest, parseBaseName } from './base.ts';
-import { type BaseChoice, baseNamed, type ChosenBase, chooseBase, fillJournal, loadBase } from './base-restore.ts';
+import { type BaseManifest, type NamedBase, parseBaseName } from './base.ts';
+import { type BaseChoice, type ChosenBase, chooseBase, fillJournal, loadBase, readBase } from './base-restore.ts';
 
 /** Microseconds in a millisecond. */
 const MICROSECONDS = 1_000;
@@ -138,10 +138,12 @@ const isEnd = (entry: number, until: Until): boolean => until !== null && 'entry
  */
 async function applyEntries(ingest: Ingest, options: ArchiveRestoreOptions, last: number): Promise<boolean> {
   const from = ingest.position().id;
-  for (let begin = from; !(await applyListed(ingest, options, { from, last })); begin = ingest.position().id) {
-    if (ingest.position().id === begin) return false;
-  }
-  return true;
+  let begin: number;
+  do {
+    begin = ingest.position().id;
+    if (await applyListed(ingest, options, { from, last })) return true;
+  } while (ingest.position().id > begin);
+  return false;
 }
 
 /** Applies the entries of the segments that the archive lists now. @returns whether an earlier end was reached */
@@ -253,12 +255,12 @@ async function makeFiles(options: ArchiveRestoreOptions, { archive, identity, ba
 }
 
 /** Returns the base and the identity of an interrupted restore into the directory; null if there is none. */
-function readInterrupted(directory: string): { base: string | null; identity: string | null } | null {
+function readInterrupted(directory: string): { base: NamedBase | null; identity: string | null } | null {
   const path = markerPath(directory);
   if (!existsSync(path)) return null;
   const { base, identity } = Object(parsedJson(readFileSync(path, 'utf8')));
   return {
-    base: typeof base === 'string' && parseBaseName(base) !== null ? base : null,
+    base: typeof base === 'string' ? parseBaseName(base) : null,
     identity: typeof identity === 'string' ? identity : null,
   };
 }
@@ -271,7 +273,7 @@ async function chooseStart(
 ): Promise<ChosenBase | null> {
   const { store, until, base: choice = null, skipped = () => {} } = options;
   if (interruptedRestore !== null && choice === null)
-    return interruptedRestore.base === null ? null : baseNamed(store, interruptedRestore.base);
+    return interruptedRestore.base === null ? null : readBase(store, interruptedRestore.base);
   return chooseBase({
     store,
     chainId,

@@ -24,7 +24,7 @@ import { Value } from '@sinclair/typebox/value';
 import { parsedJson } from '../base/json.ts';
 import { strictText } from '../codec/utf8.ts';
 import { hashOfPart } from '../storage/object-store.ts';
-import { type BatchLimits, type Entry, nextChain, sameChain } from '../store/log/entry.ts';
+import { type BatchLimits, type Entry, type Head, LOG_START, nextChain, sameChain } from '../store/log/entry.ts';
 
 /** Version of the format of segments, and of the archive. */
 export const FORMAT = 1;
@@ -45,6 +45,10 @@ export interface SegmentRange {
   last: number;
   chain: Uint8Array;
 }
+
+/** Returns the last entry of a segment; the start of the log if there is no segment. */
+export const headOf = (segment: SegmentRange | undefined): Head =>
+  segment === undefined ? LOG_START : { id: segment.last, chain: segment.chain };
 
 /** Prefixes of the names of sealed segments and open parts. */
 export const SEGMENTS = 'segment-';
