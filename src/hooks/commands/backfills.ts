@@ -53,17 +53,18 @@ export function backfillCommands(engine: HookEngine) {
     const hook = activeHook(record);
     const match = scanner({ history, candidates }, hook.conditions).next(job.nextHeight, job.toHeight);
     if (match === null) {
-      backfills.advance(job.id, job.toHeight + 1, 0, 0, 0);
+      backfills.advance(job.id, job.toHeight + 1);
       backfills.finish(job.id, 'completed', time);
       return true;
     }
     const { height, matched } = match;
     if (matched === null) {
-      backfills.advance(job.id, height + 1, 0, 0, 0);
+      backfills.advance(job.id, height + 1);
       return false;
     }
     if (!job.dryRun) queue(job, hook, height, matched);
-    backfills.advance(job.id, height + 1, 1, matched.txIndexes.length, job.dryRun ? 0 : 1);
+    const { length: transactions } = matched.txIndexes;
+    backfills.advance(job.id, height + 1, { blocks: 1, transactions, queued: job.dryRun ? 0 : 1 });
     return false;
   }
 

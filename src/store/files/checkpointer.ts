@@ -141,23 +141,29 @@ function logCopier(
 function logCheckpointer(path: string, options: CheckpointerOptions, signal: AbortSignal) {
   const { log, limitBytes = WAL_LIMIT_BYTES, now = systemClock.monotonic, beforeTruncate = () => {} } = options;
   const copy = logCopier(path, options, signal);
-  /** When the log was first too large; null if it isn't. */
-  let since: number | null = null;
-  let isLogged = false;
+  /** The log that is too large: since when, and whether this was logged. Null if it isn't too large. */
+  let excess: { since: number; isLogged: boolean } | null = null;
+
+  /** Copies a short log, and empties a long log. @returns why a long log could not be emptied; null otherwise */
+  function shorten(bytes: number, writtenAt: number): string | null {
+    if (bytes > limitBytes) {
+      beforeTruncate();
+      return truncateWal(path);
+    }
+    void copy(bytes, writtenAt);
+    return null;
+  }
+
   return (): void => {
     const { size: bytes = 0, mtimeMs = 0 } = statSync(`${path}-wal`, { throwIfNoEntry: false }) ?? {};
-    const isTooLarge = bytes > limitBytes;
-    if (!isTooLarge) void copy(bytes, mtimeMs);
-    if (isTooLarge) beforeTruncate();
-    const reason = isTooLarge ? truncateWal(path) : null;
+    const reason = shorten(bytes, mtimeMs);
     if (reason === null) {
-      since = null;
-      isLogged = false;
+      excess = null;
       return;
     }
-    since ??= now();
-    if (isLogged || now() - since < TOLERATED_MS) return;
-    isLogged = true;
+    excess ??= { since: now(), isLogged: false };
+    if (excess.isLogged || now() - excess.since < TOLERATED_MS) return;
+    excess.isLogged = true;
     log({ event: 'wal_not_truncated', file: `${basename(path)}-wal`, bytes, reason });
   };
 }

@@ -134,9 +134,10 @@ const applicationIdOf = (db: Database): number =>
 
 /** Compares a file with the expected kind: `empty`, of this kind (`own`), or `other`. */
 export function kindOf(db: Database, { id }: FileKind): 'empty' | 'own' | 'other' {
-  if (applicationIdOf(db) === id) return 'own';
-  const isEmpty = applicationIdOf(db) === 0 && versionOf(db) === 0;
-  return isEmpty && db.query('SELECT 1 FROM sqlite_schema').get() === null ? 'empty' : 'other';
+  const applicationId = applicationIdOf(db);
+  if (applicationId === id) return 'own';
+  const isUnmarked = applicationId === 0 && versionOf(db) === 0;
+  return isUnmarked && db.query('SELECT 1 FROM sqlite_schema').get() === null ? 'empty' : 'other';
 }
 
 /** Returns the error for a file with a version older than the first release. */

@@ -78,7 +78,7 @@ function copyPreserved(db: Database, from: string): void {
 /** @throws OperatorError if a file is a database of another program */
 function requireNoForeign(path: string): void {
   using db = openToRead(path);
-  if (kindOf(db, INDEX) === 'other') requireKind(db, path, INDEX);
+  requireKind(db, path, INDEX);
 }
 
 /**

@@ -93,9 +93,8 @@ export function leaveOutWritersIndexes(db: Database): void {
  * Makes the indexes that a writer needs and that the file lacks, as {@link makeSecondaryIndexes} does the others.
  * @param path of the file
  */
-export function* makeWritersIndexes(db: Database, path: string): Generator<SecondaryIndexProgress> {
-  yield* makeIndexes(db, path, missingIn(db, writersIndexes));
-}
+export const makeWritersIndexes = (db: Database, path: string): Generator<SecondaryIndexProgress> =>
+  makeIndexes(db, path, writersIndexes);
 
 /** An index that is about to be made. */
 export interface SecondaryIndexProgress {
@@ -119,11 +118,11 @@ interface Pages {
  * separate commit, so that an interrupted run continues with the next one. Entries are sorted in files next to the index.
  * @param path of the file
  */
-export function* makeSecondaryIndexes(db: Database, path: string): Generator<SecondaryIndexProgress> {
-  yield* makeIndexes(db, path, missingSecondaryIndexes(db));
-}
+export const makeSecondaryIndexes = (db: Database, path: string): Generator<SecondaryIndexProgress> =>
+  makeIndexes(db, path, secondaryIndexes);
 
-function* makeIndexes(db: Database, path: string, missing: readonly string[]): Generator<SecondaryIndexProgress> {
+function* makeIndexes(db: Database, path: string, names: readonly string[]): Generator<SecondaryIndexProgress> {
+  const missing = missingIn(db, names);
   // Sorting takes as much memory as the page cache, which isn't needed any more.
   if (missing.length > 0) db.run('PRAGMA shrink_memory');
   const pages = query<Pages>`

@@ -71,6 +71,8 @@ export function backfillReads(db: Database) {
   };
 }
 
+const nothingMatched = { blocks: 0, transactions: 0, queued: 0 };
+
 /** Reads and writes backfills. */
 export function hookBackfills(db: Database) {
   const insert = inserter(db, hookBackfillsTable);
@@ -109,7 +111,8 @@ export function hookBackfills(db: Database) {
       });
     },
     deleteOfHook: (hookId: number) => void deleteOfHook.run(hookId),
-    advance: (id: number, nextHeight: number, blocks: number, transactions: number, queued: number) =>
+    /** Moves a backfill to a height, and adds to its counts of matches and queued deliveries. */
+    advance: (id: number, nextHeight: number, { blocks, transactions, queued } = nothingMatched) =>
       void progress.run(id, nextHeight, blocks, transactions, queued),
     finish: (id: number, state: BackfillState, now: number, error: string | null = null) =>
       void finish.run(id, storedBackfillState.numberOf(state), now, error),
