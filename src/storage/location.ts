@@ -20,7 +20,6 @@ import { operatorErrorOf } from '../base/system-errors.ts';
 import { DIRECTORY_MODE, FILE_MODE } from '../store/files/private-files.ts';
 import type { ObjectStore } from './object-store.ts';
 import { s3Objects } from './remote.ts';
-import type { SizeBounds } from './transfer.ts';
 
 /** Returns the scheme of a URL in lower case; null for a path. */
 export const schemeOf = (location: string): string | null =>
@@ -81,13 +80,16 @@ async function whileOnFile<T>(path: string, work: () => Promise<T>): Promise<T> 
   }
 }
 
-/** Reads a regular file. Rejects pipes and devices, which a link may lead to, because reading them may never end. */
-async function readBytes(path: string, maxBytes: number): Promise<Uint8Array> {
-  if (!(await stat(path)).isFile()) {
-    throw new OperatorError(`${path} isn't a file.`, 'Put the object back from a copy of the archive.');
-  }
-  const file = await open(path, 'r');
+/**
+ * Reads a regular file; null if there is no such file. Rejects pipes and devices, which a link may lead to, because reading
+ * them may never end.
+ */
+async function readBytes(path: string, maxBytes: number): Promise<Uint8Array | null> {
   try {
+    if (!(await stat(path)).isFile()) {
+      throw new OperatorError(`${path} isn't a file.`, 'Put the object back from a copy of the archive.');
+    }
+    await using file = await open(path, 'r');
     const { size } = await file.stat();
     if (size > maxBytes) {
       throw new OperatorError(
@@ -98,22 +100,11 @@ async function readBytes(path: string, maxBytes: number): Promise<Uint8Array> {
     const bytes = Buffer.alloc(size);
     const { bytesRead } = await file.read(bytes, 0, size, 0);
     return bytes.subarray(0, bytesRead);
-  } finally {
-    await file.close();
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return null;
+    throw error;
   }
 }
-
-const readFrom =
-  (directory: string) =>
-  (name: string, { max }: SizeBounds) => {
-    const path = join(directory, name);
-    return whileOnFile(path, () =>
-      readBytes(path, max).catch((error: unknown) => {
-        if (hasCode(error, 'ENOENT')) return null;
-        throw error;
-      }),
-    );
-  };
 
 /** Permissions of a public directory and of its files. */
 const [PUBLIC_DIRECTORY_MODE, PUBLIC_FILE_MODE] = [0o755, 0o644];
@@ -173,7 +164,7 @@ export function directoryFiles(location: string, isPublic = false): ObjectStore 
         // The slash makes it fail for a file.
         accessSync(existsSync(path) ? path : `${dirname(path)}/`, constants.W_OK | constants.X_OK);
       }),
-    read: readFrom(path),
+    read: (name, { max }) => whileOnFile(join(path, name), () => readBytes(join(path, name), max)),
     list: (prefix) =>
       whileOnFile(path, async () => {
         if (!existsSync(path)) return [];

@@ -93,9 +93,6 @@ function toRefusalError(location: string, refusal: Refusal): OperatorError | nul
 
 type Variables = Readonly<Record<string, string | undefined>>;
 
-const optional = <K extends string>(name: K, value: string | undefined): { [N in K]?: string } =>
-  (value === undefined ? {} : { [name]: value }) as { [N in K]?: string };
-
 interface Bucket {
   /** Its URL, without a slash at the end. */
   address: string;
@@ -109,6 +106,7 @@ function bucketOf(bucket: string, variables: Variables): Bucket {
   const secretAccessKey = firstSet('AWS_SECRET_ACCESS_KEY', 'S3_SECRET_ACCESS_KEY');
   if (accessKeyId === undefined || secretAccessKey === undefined)
     throw new OperatorError('The credentials for S3 are missing.', CREDENTIALS);
+  const sessionToken = firstSet('AWS_SESSION_TOKEN', 'S3_SESSION_TOKEN');
   const region = firstSet('AWS_REGION', 'AWS_DEFAULT_REGION', 'S3_REGION');
   const server =
     firstSet('AWS_ENDPOINT_URL_S3', 'AWS_ENDPOINT_URL', 'AWS_ENDPOINT', 'S3_ENDPOINT') ??
@@ -126,8 +124,8 @@ function bucketOf(bucket: string, variables: Variables): Bucket {
     keys: {
       accessKeyId,
       secretAccessKey,
-      ...optional('sessionToken', firstSet('AWS_SESSION_TOKEN', 'S3_SESSION_TOKEN')),
-      ...optional('region', region),
+      ...(sessionToken === undefined ? {} : { sessionToken }),
+      ...(region === undefined ? {} : { region }),
     },
   };
 }
