@@ -271,7 +271,7 @@ export class LeaseKeeper implements Lease {
     }
   }
 
-  /** Ends the work when the lease ends, even if `isHeld` isn't called. */
+  /** Ends the work when the lease ends, even if `hasLease` isn't called. */
   #watch(lease: CurrentLease): void {
     this.#cancelEnd();
     this.#cancelEnd = this.#options.clock.after(Math.max(0, this.#remaining(lease)), () => {
@@ -297,10 +297,9 @@ export class LeaseKeeper implements Lease {
 
   /** Gives up the lease for another host. */
   async #giveUp(lease: CurrentLease, reason: string): Promise<void> {
-    const { clock } = this.#options;
     this.#lose(reason);
     // Otherwise this host would get the lease again before others request it.
-    this.#restsUntil = clock.monotonic() + LEASE_SECONDS * 1000;
+    this.#restsUntil = this.#endFromNow();
     await this.#workEnd;
     await this.#release(lease);
   }
