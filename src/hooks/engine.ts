@@ -27,8 +27,9 @@ import {
   type Options,
   reachedLimit,
 } from './definition/definition.ts';
+import { liveHooks } from './evaluation/live-hooks.ts';
 import { type Counted, type EngineTransaction, Notifications } from './evaluation/notifications.ts';
-import { chainSteps, liveHooks, type Step, stepOfChange } from './evaluation/steps.ts';
+import { chainSteps, type Step, stepOfChange } from './evaluation/steps.ts';
 import { type FindMatches, matchesOf } from './matching/matching.ts';
 import { type HookEvent, type HookLog, type HookTimers, newCounters } from './reporting.ts';
 

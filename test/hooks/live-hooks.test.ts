@@ -1,7 +1,7 @@
 /** Live hooks in memory: the values that are reloaded after a transaction is rolled back. */
 import { expect, test } from 'bun:test';
 import type { Block } from '../../src/chain/block.ts';
-import { liveHooks } from '../../src/hooks/evaluation/steps.ts';
+import { liveHooks } from '../../src/hooks/evaluation/live-hooks.ts';
 import type { HookProgress } from '../../src/store/hooks/model.ts';
 
 /** Live hooks over tables without hooks and without commits. */
