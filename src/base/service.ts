@@ -129,7 +129,7 @@ export function startLoop<E extends Error = Error>(options: LoopOptions<E>): Loo
       const next = await options.turn(signal);
       if (failures > 0) options.recovered?.(failures);
       [failures, reason] = [0, null];
-      return next ?? (next === null ? null : everyMs);
+      return next === undefined ? everyMs : next;
     } catch (error) {
       if (signal.aborted && (error === signal.reason || passes(error))) return null;
       if (!passes(error)) throw error;

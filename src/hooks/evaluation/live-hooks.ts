@@ -13,59 +13,54 @@ import { Matcher } from '../matching/matching.ts';
 export function liveHooks(records: HookStore['records']) {
   const matcher = new Matcher();
   const hooks = new Map<number, ActiveHook>();
-  let progress: HookProgress = records.progress();
-  /** Whether each part of the cache agrees with the tables. */
-  const loaded = { hooks: false, progress: true };
-  /** Whether the hooks may have changed since the last commit, in the cache or in the tables. */
-  let areHooksChanged = false;
+  /** Null if it must be read again. */
+  let cachedProgress: HookProgress | null = null;
+  /** `changed` if the open transaction may have changed the hooks, in the cache or in the tables. */
+  let state: 'unread' | 'changed' | 'committed' = 'unread';
+
+  function progress(): HookProgress {
+    cachedProgress ??= records.progress();
+    return cachedProgress;
+  }
 
   function include(hook: ActiveHook): void {
-    areHooksChanged = true;
+    state = 'changed';
     hooks.set(hook.id, hook);
     matcher.set(hook.id, hook.conditions);
   }
 
-  function loadHooks(): void {
-    matcher.clear();
-    hooks.clear();
-    for (const record of records.live()) include(activeHook(record));
-    loaded.hooks = true;
-    // The open transaction may have changed the tables.
-    areHooksChanged = true;
-  }
-
-  function load(): void {
-    if (!loaded.hooks) loadHooks();
-    if (!loaded.progress) progress = records.progress();
-    loaded.progress = true;
-  }
-
   return {
-    /** Reads what a rollback may have changed. Every change calls this first. */
-    load,
+    /** Reads the hooks if a rollback may have changed them. Every change calls this first. */
+    load(): void {
+      if (state !== 'unread') return;
+      matcher.clear();
+      hooks.clear();
+      for (const record of records.live()) include(activeHook(record));
+      state = 'changed';
+    },
     include,
     exclude(id: number): void {
-      areHooksChanged = true;
+      state = 'changed';
       hooks.delete(id);
       matcher.delete(id);
     },
     get: (id: number): ActiveHook | undefined => hooks.get(id),
     match: (block: Block) => matcher.match(block),
-    progress: (): HookProgress => progress,
+    progress,
 
     /** The live hooks were evaluated on a block. @param time Unix milliseconds */
     advance({ height, indexBlockHash }: Block, time: number): void {
-      progress = { evaluated: progress.evaluated + 1, cursor: { height, hash: indexBlockHash }, evaluatedAt: time };
-      records.setProgress(progress);
+      const evaluated = progress().evaluated + 1;
+      cachedProgress = { evaluated, cursor: { height, hash: indexBlockHash }, evaluatedAt: time };
+      records.setProgress(cachedProgress);
     },
 
     committed(): void {
-      areHooksChanged = false;
+      if (state === 'changed') state = 'committed';
     },
     undone(): void {
-      if (areHooksChanged) loaded.hooks = false;
-      loaded.progress = false;
-      areHooksChanged = false;
+      if (state === 'changed') state = 'unread';
+      cachedProgress = null;
     },
   };
 }
