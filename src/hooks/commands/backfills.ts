@@ -7,7 +7,7 @@ import type { BatchedCommand } from '../../store/ingest/commands.ts';
 import { type ActiveHook, activeHook } from '../definition/definition.ts';
 import type { HookEngine } from '../engine.ts';
 import { queueRequested } from '../evaluation/notifications.ts';
-import { type MatchedBlock, payloadText } from '../evaluation/payload.ts';
+import type { MatchedBlock } from '../evaluation/payload.ts';
 import { scanner } from '../matching/scan.ts';
 import { HookProblem, unknownHook } from '../problem.ts';
 
@@ -40,9 +40,7 @@ export function backfillCommands(engine: HookEngine) {
   const { records, deliveries, backfills, ledger, candidates } = store;
 
   function queue(job: Backfill, hook: ActiveHook, height: number, matched: MatchedBlock): void {
-    const body = payloadText(hook, engine.network(), { apply: [matched], rollback: [] });
-    const source = `${hook.uuid}/${job.uuid}/${height}`;
-    queueRequested(engine, hook.id, { queue: 'backfill', source, matched, body, backfillId: job.id });
+    queueRequested(engine, hook, { queue: 'backfill', request: `${job.uuid}/${height}`, matched, backfillId: job.id });
     const { block, txIndexes } = matched;
     ledger.add(block.indexBlockHash, hook.id, height, block.burnBlockHeight, txIndexes);
   }

@@ -8,7 +8,6 @@ import type { HookReads } from '../../store/hooks/store.ts';
 import { activeHook } from '../definition/definition.ts';
 import type { HookEngine } from '../engine.ts';
 import { queueRequested } from '../evaluation/notifications.ts';
-import { payloadText } from '../evaluation/payload.ts';
 import { scanner } from '../matching/scan.ts';
 import { HookProblem } from '../problem.ts';
 import { type OwnHook, ownHook } from './hooks.ts';
@@ -193,9 +192,7 @@ export function deliveryCommands(engine: HookEngine) {
       const hook = activeHook(record);
       const matched = scanner({ history, candidates }, hook.conditions).matchIn(fromHex(block));
       if (matched === null) return;
-      const body = payloadText(hook, engine.network(), { apply: [matched], rollback: [] });
-      const source = `${hook.uuid}/${request}`;
-      queueRequested(engine, hook.id, { queue: 'evaluate', source, matched, body, backfillId: null });
+      queueRequested(engine, hook, { queue: 'evaluate', request, matched, backfillId: null });
     },
 
     /** Stores results. @returns for each result whether it counts. Results of an older lease don't count after newer leases. */

@@ -13,7 +13,7 @@ import type { QueueName, Reason } from '../../store/rows/enums.ts';
 import type { ActiveHook } from '../definition/definition.ts';
 import type { HookEvent } from '../reporting.ts';
 import { declarations, type FindFunction } from './operations.ts';
-import { type MatchedBlock, type PayloadTexts, payloadTexts, webhookId } from './payload.ts';
+import { type MatchedBlock, type PayloadTexts, payloadText, payloadTexts, webhookId } from './payload.ts';
 import type { OrphanedBlock, Step } from './steps.ts';
 
 export type Counted = 'matches' | 'evaluatedBlocks' | 'queued' | 'rollbacks' | 'interrupted';
@@ -195,11 +195,9 @@ export class Notifications {
 /** A requested delivery: one block that a hook matches, in a separate queue. */
 interface RequestedDelivery {
   queue: 'backfill' | 'evaluate';
-  /** The hook and the backfill or request of the delivery; part of its id ({@link webhookId}). */
-  source: string;
+  /** Distinguishes the delivery from the hook's others; part of its id ({@link webhookId}). */
+  request: string;
   matched: MatchedBlock;
-  /** JSON text. */
-  body: string;
   /** Row id of the delivery's backfill; null without one. */
   backfillId: number | null;
 }
@@ -207,17 +205,19 @@ interface RequestedDelivery {
 /** Queues a requested delivery; called in a transaction. */
 export function queueRequested(
   engine: EngineTransaction,
-  hookId: number,
-  { queue, source, matched, body, backfillId }: RequestedDelivery,
+  hook: ActiveHook,
+  { queue, request, matched, backfillId }: RequestedDelivery,
 ): void {
+  const event = { apply: [matched], rollback: [] };
+  const body = payloadText(hook, engine.network(), event);
   engine.store.deliveries.add(
     {
-      webhookId: webhookId(engine.store.logIdentity(), source, body),
-      hookId,
+      webhookId: webhookId(engine.store.logIdentity(), `${hook.uuid}/${request}`, body),
+      hookId: hook.id,
       queue,
       reason: queue,
       sequence: null,
-      blocks: notifiedBlocks({ apply: [matched], rollback: [] }),
+      blocks: notifiedBlocks(event),
       body,
       problem: null,
       backfillId,
@@ -225,5 +225,5 @@ export function queueRequested(
     engine.now(),
   );
   engine.count('queued');
-  engine.queued(hookId, queue);
+  engine.queued(hook.id, queue);
 }
