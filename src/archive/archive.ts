@@ -376,7 +376,7 @@ export async function* verifySegments(store: ObjectStoreReads): AsyncGenerator<V
     gap,
     segment: await readSealedSegment(store, range, gap === null ? last : null).catch(faultIn),
   }));
-  /** The identity that the entries give the log; null after a fault. */
+  /** The identity that the entries give the log; null if they give none. */
   let identity: string | null = null;
   let isSound = true;
   for await (const { gap, segment, ...segmentFacts } of results) {

@@ -137,9 +137,8 @@ export class Archiver {
   #segments: SegmentRange[] = [];
   /** The newest base in the format of the head; undefined if it must be looked up. */
   #base: ArchiveHead['base'] | undefined;
-  /** Last entry of the newest head that this writer signed, and the newest base in that round. */
-  #signedEntry = 0;
-  #signedBase: Round['base'] = null;
+  /** The newest head that this writer signed: its last entry, and the newest base in that round. */
+  #signed: (Pick<Round, 'base'> & { entry: number }) | null = null;
 
   constructor(options: ArchiverOptions) {
     this.#options = options;
@@ -193,7 +192,7 @@ export class Archiver {
   /** Compares the archive with the journal before the first write. @throws OperatorError if they differ */
   async #compare(round: Round): Promise<void> {
     this.#segments = [];
-    this.#signedEntry = 0;
+    this.#signed = null;
     this.#base = undefined;
     const contents = await listContents(this.#options.store);
     this.#identity = await this.#requireIdentity(round, contents);
@@ -285,8 +284,8 @@ export class Archiver {
   /** Signs the head of a public archive, if it has changed. */
   async #sign(round: Round, { id, chain }: Head): Promise<void> {
     const { store, clock, signer } = this.#options;
-    const isNewBase = round.base !== this.#signedBase;
-    if (signer === null || this.#identity === null || (id === this.#signedEntry && !isNewBase)) return;
+    const isNewBase = this.#signed?.base !== round.base;
+    if (signer === null || this.#identity === null || (this.#signed?.entry === id && !isNewBase)) return;
     if (isNewBase) this.#base = undefined;
     if (this.#base === undefined) this.#base = await findSignableBase(store, id);
     const head: ArchiveHead = {
@@ -300,8 +299,7 @@ export class Archiver {
       open: id === this.#sealed.id ? null : openName(round.host, round.epoch),
     };
     await store.write(HEAD, headBytes(head, signer));
-    this.#signedEntry = id;
-    this.#signedBase = round.base;
+    this.#signed = { entry: id, base: round.base };
   }
 
   /** Requires that the log has the last entry of an object. @throws OperatorError */

@@ -110,6 +110,12 @@ interface CurrentLease {
    * than the engine's end, before which no other host can get the lease.
    */
   end: number;
+  /** When it was gained, in milliseconds of the monotonic clock. */
+  readonly since: number;
+  /** Aborted when it is lost. */
+  readonly loss: AbortController;
+  /** Stops the timer for its end. */
+  cancelTimer: () => void;
 }
 
 /** Requests the lease of a host from `start` on. */
@@ -118,15 +124,10 @@ export class LeaseKeeper implements Lease {
   readonly #holder: string;
   #work = noWork;
   #lease: CurrentLease | null = null;
-  /** Aborted when the lease is lost. */
-  #loss = new AbortController();
-  #cancelEnd = () => {};
   /** The end of the work that was stopped last; new work starts after it. */
   #workEnd: Promise<void> = Promise.resolve();
   #loop: Loop | null = null;
   #changes = 0;
-  /** When the lease was gained, in milliseconds of the monotonic clock. */
-  #leaseSince = 0;
   /** Until when the host leaves the lease to others, in milliseconds of the monotonic clock. */
   #restsUntil = Number.NEGATIVE_INFINITY;
   /** The holder at the last request. */
@@ -173,7 +174,7 @@ export class LeaseKeeper implements Lease {
     const { clock } = this.#options;
     const loopEnd = this.#loop?.stop();
     const lease = this.#lease;
-    if (lease !== null) this.#end();
+    if (lease !== null) this.#end(lease);
     await this.#workEnd;
     const answer = new AbortController();
     const done = Promise.all([lease === null ? null : this.#release(lease), loopEnd]);
@@ -203,7 +204,9 @@ export class LeaseKeeper implements Lease {
     const lease = { epoch: answer.newEpoch, end };
     if (signal.aborted) await this.#release(lease);
     // An answer that took as long as the lease is useless; the next request gets a new one.
-    else if (this.#remaining(lease) > 0) this.#gain(lease);
+    else if (this.#remaining(lease) > 0) {
+      this.#gain({ ...lease, since: clock.monotonic(), loss: new AbortController(), cancelTimer() {} });
+    }
   }
 
   #endFromNow(): number {
@@ -211,20 +214,18 @@ export class LeaseKeeper implements Lease {
   }
 
   /** Returns for how many milliseconds this host certainly still has the lease; 0 or less after its end. */
-  #remaining({ end }: CurrentLease): number {
+  #remaining({ end }: Pick<CurrentLease, 'end'>): number {
     return end - this.#options.clock.monotonic();
   }
 
   /** @returns whether the lease was this host's @throws LogUnavailableError, LogUnknownOutcomeError */
-  #setUntil({ epoch }: CurrentLease, seconds: number): Promise<boolean> {
+  #setUntil({ epoch }: Pick<CurrentLease, 'epoch'>, seconds: number): Promise<boolean> {
     const { leases, name } = this.#options;
     return leases.setUntil({ name, holder: this.#holder, epoch }, seconds);
   }
 
   #gain(lease: CurrentLease): void {
     this.#lease = lease;
-    this.#leaseSince = this.#options.clock.monotonic();
-    this.#loss = new AbortController();
     this.#changes += 1;
     this.#lastHolder = { holder: this.#holder, epoch: lease.epoch };
     this.#watch(lease);
@@ -235,7 +236,7 @@ export class LeaseKeeper implements Lease {
   /** Starts the work once this host has the entries of the former holder. */
   async #begin(lease: CurrentLease): Promise<void> {
     const { caughtUp, epochSeen } = this.#options;
-    await caughtUp(this.#loss.signal);
+    await caughtUp(lease.loss.signal);
     if (this.#lease !== lease) return;
     try {
       // This host may have learned of entries with a higher epoch only now.
@@ -249,7 +250,7 @@ export class LeaseKeeper implements Lease {
 
   async #renew(lease: CurrentLease): Promise<void> {
     if (!this.#options.isFit()) return this.#giveUp(lease, "this host is behind the log, or can't write");
-    const reason = this.#lackReason();
+    const reason = this.#lackReason(lease);
     if (reason !== null) return this.#giveUp(lease, reason);
     const end = this.#endFromNow();
     const isMine = await this.#setUntil(lease, LEASE_SECONDS);
@@ -261,8 +262,8 @@ export class LeaseKeeper implements Lease {
   }
 
   /** Why the lease should go to another host; null if it shouldn't. */
-  #lackReason(): string | null {
-    if (this.#options.clock.monotonic() - this.#leaseSince < LACKING_MS) return null;
+  #lackReason({ since }: CurrentLease): string | null {
+    if (this.#options.clock.monotonic() - since < LACKING_MS) return null;
     try {
       return this.#work.lacks();
     } catch (error) {
@@ -273,8 +274,8 @@ export class LeaseKeeper implements Lease {
 
   /** Ends the work when the lease ends, even if `hasLease` isn't called. */
   #watch(lease: CurrentLease): void {
-    this.#cancelEnd();
-    this.#cancelEnd = this.#options.clock.after(Math.max(0, this.#remaining(lease)), () => {
+    lease.cancelTimer();
+    lease.cancelTimer = this.#options.clock.after(Math.max(0, this.#remaining(lease)), () => {
       if (this.#lease !== lease) return;
       if (this.#remaining(lease) > 0) this.#watch(lease);
       else this.#lose(LATE);
@@ -284,14 +285,14 @@ export class LeaseKeeper implements Lease {
   #lose(reason: string): void {
     if (this.#lease === null) return;
     this.#options.say({ event: 'delivery_lease_changed', held: false, epoch: this.#lease.epoch, reason });
-    this.#end();
+    this.#end(this.#lease);
   }
 
-  #end(): void {
+  #end(lease: CurrentLease): void {
     this.#lease = null;
     this.#changes += 1;
-    this.#cancelEnd();
-    this.#loss.abort();
+    lease.cancelTimer();
+    lease.loss.abort();
     this.#workEnd = this.#work.stop();
   }
 
@@ -304,7 +305,7 @@ export class LeaseKeeper implements Lease {
     await this.#release(lease);
   }
 
-  async #release(lease: CurrentLease): Promise<void> {
+  async #release(lease: Pick<CurrentLease, 'epoch'>): Promise<void> {
     try {
       await this.#setUntil(lease, 0);
     } catch (error) {

@@ -7,6 +7,7 @@ import { type BitcoinNetwork, type PoxAddress, poxAddressOf } from '../../codec/
 import { PayloadError } from '../payload-reader.ts';
 import {
   count,
+  type Field,
   type Fields,
   optionalBuffer,
   optionalCount,
@@ -87,7 +88,7 @@ const beforePox4 = (data: Tuple): Tuple =>
 type ApiValue = StackingPrint['data'][string];
 
 /** Declares a topic of pox-2 to pox-4: its fields, and its changes. */
-const stackingTopic = <F extends Readonly<Record<string, (tuple: PoxPrint['data']) => ApiValue>>>({
+const stackingTopic = <F extends Readonly<Record<string, Field<ApiValue>>>>({
   name,
   fields,
   newState,

@@ -61,12 +61,13 @@ export function dispatcher(options: DispatcherOptions) {
   const underWay = new Map<QueueState, Delivery>();
   /** The deliveries of `underWay` with running requests. */
   const requests = new Set<Delivery>();
-  let retrying = 0;
   /** Aborted by `stop`. */
   let stopping = new AbortController();
   stopping.abort();
   let pumping = false;
   let idle: (() => void) | null = null;
+
+  const countRetries = (): number => Array.from(requests).filter(isRetry).length;
 
   const isRunning = (): boolean => !stopping.signal.aborted;
 
@@ -113,7 +114,7 @@ export function dispatcher(options: DispatcherOptions) {
     const wait = Math.min((head.nextAttemptAt ?? 0) - clock.now(), maxWait(rules));
     if (wait > 0 && state.waitedUntil !== head.nextAttemptAt) queues.wait(state, wait, head.nextAttemptAt);
     else if (state.queue === 'live' && isOvertaking(head, requests)) queues.hold(state);
-    else if (isRetry(head) && retrying >= maxRetries(rules.concurrency)) queues.postpone(state);
+    else if (isRetry(head) && countRetries() >= maxRetries(rules.concurrency)) queues.postpone(state);
     else void send(head, state);
   }
 
@@ -129,7 +130,6 @@ export function dispatcher(options: DispatcherOptions) {
     state.phase = 'sending';
     underWay.set(state, head);
     requests.add(head);
-    if (isRetry(head)) retrying += 1;
     try {
       await deliver(head, stopping.signal);
       state.faults = 0;
@@ -148,10 +148,7 @@ export function dispatcher(options: DispatcherOptions) {
   function releaseRequest(head: Delivery): void {
     if (!requests.delete(head)) return;
     if (isRunning()) queues.release(head.hookId);
-    if (isRetry(head)) {
-      retrying -= 1;
-      queues.resumePostponed();
-    }
+    if (isRetry(head)) queues.resumePostponed();
     pump();
   }
 
