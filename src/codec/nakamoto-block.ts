@@ -2,20 +2,16 @@
 import { BytesReader, type Decoded, decoded } from './bytes-reader.ts';
 import { sha512_256 } from './hash.ts';
 
-/** The header of a block. Byte fields are views of the bytes that were decoded. */
+/** The fields of a block's header that Stackside uses. Byte fields are views of the bytes that were decoded. */
 interface NakamotoHeader {
-  version: number;
   /** Height of the block. */
   chainLength: number;
-  /** Satoshis that miners spent up to the tenure's sortition. */
-  burnSpent: bigint;
   /** Consensus hash of the sortition that elected the tenure; 20 bytes. */
   consensusHash: Uint8Array;
   /** Index block hash of the parent. */
   parentBlockId: Uint8Array;
   /** {@link transactionRoot} of the ids of the block's transactions. */
   transactionRoot: Uint8Array;
-  stateIndexRoot: Uint8Array;
   /** Unix seconds. */
   timestamp: number;
   /** 65 bytes: recovery id, r, s. */
@@ -45,13 +41,13 @@ const SIGNATURE_LENGTH = 65;
 export function decodeNakamotoBlock(bytes: Uint8Array): Decoded<NakamotoBlock> {
   return decoded(() => {
     const reader = new BytesReader(bytes);
-    const version = reader.u8('a version');
+    reader.skip(1, 'a version');
     const chainLength = Number(reader.u64('a chain length'));
-    const burnSpent = reader.u64('the satoshi spent');
+    reader.skip(8, 'the satoshi spent');
     const consensusHash = reader.span(CONSENSUS_HASH_LENGTH, 'a consensus hash');
     const parentBlockId = reader.span(HASH_LENGTH, 'a parent block id');
     const root = reader.span(HASH_LENGTH, 'a transaction root');
-    const stateIndexRoot = reader.span(HASH_LENGTH, 'a state index root');
+    reader.skip(HASH_LENGTH, 'a state index root');
     const timestamp = Number(reader.u64('a timestamp'));
     const minerSignature = reader.span(SIGNATURE_LENGTH, "a miner's signature");
     const unsigned = reader.spanFrom(0);
@@ -67,13 +63,10 @@ export function decodeNakamotoBlock(bytes: Uint8Array): Decoded<NakamotoBlock> {
     const blockHash = sha512_256(Buffer.concat([unsigned, poxTreatment]));
     return {
       header: {
-        version,
         chainLength,
-        burnSpent,
         consensusHash,
         parentBlockId,
         transactionRoot: root,
-        stateIndexRoot,
         timestamp,
         minerSignature,
         signerSignatures,

@@ -116,8 +116,6 @@ export interface Transaction {
   sponsor: SpendingCondition | null;
   /** The anchor mode: 1 on chain only, 2 off chain only, 3 any. Newer nodes may send others. */
   anchorMode: number;
-  /** The post-condition mode: 1 allow, 2 deny, 3 originator. Newer nodes may send others. */
-  postConditionMode: number;
   /** Mode byte, u32 count and conditions: the exact span, for `decodePostConditions`. */
   postConditions: Uint8Array;
   payload: Payload;
@@ -188,8 +186,7 @@ function readTransaction(raw: Uint8Array, accepted: 'supported kinds' | 'all kin
     throw reader.unknown('an anchor mode (0x01 to 0x03)', anchorMode);
   }
   const body = isStrict ? readBody(reader) : readKnownBody(reader);
-  const postConditionMode = body.postConditions[0] ?? 0;
-  return { version, chainId, origin, sponsor, anchorMode, postConditionMode, ...body };
+  return { version, chainId, origin, sponsor, anchorMode, ...body };
 }
 
 /** The part of a transaction after its signers. */

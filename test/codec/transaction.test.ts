@@ -239,7 +239,6 @@ describe('the fields of a transaction', () => {
   test('post-conditions span from the mode to the last condition', () => {
     const postConditions = '0100000001' + '040131';
     const transaction = decode(rawTransaction({ postConditions }));
-    expect(transaction.postConditionMode).toBe(1);
     expect(transaction.postConditions).toEqual(fromHex(postConditions));
   });
 });

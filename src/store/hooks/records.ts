@@ -99,9 +99,6 @@ export function recordReads(db: Database) {
     SELECT hooks_evaluated, hooks_cursor_height, hooks_cursor_hash, hooks_evaluated_at FROM progress`.prepared(db);
   const epoch = query<Stored<'progress', 'hooks_epoch'>>`SELECT hooks_epoch FROM progress`.prepared(db);
 
-  /** Number of a consumer's hooks, without deleted ones. */
-  const count = (consumer: string): number => read.total.get(consumer)?.total ?? 0;
-
   return {
     /** A hook of the consumer. @param deleted whether to include a deleted hook */
     find: (uuid: string, consumer: string, deleted = false): HookRecord | undefined =>
@@ -110,14 +107,13 @@ export function recordReads(db: Database) {
     /** Hooks of a consumer, newest first, then by uuid. */
     page: (consumer: string, limit: number, offset: number): { items: HookRecord[]; total: number } => ({
       items: read.page.all(consumer, limit, offset).map(toRecord),
-      total: count(consumer),
+      total: read.total.get(consumer)?.total ?? 0,
     }),
     /** Hooks of a consumer that were interrupted, or failed in their last attempt, newest first, then by uuid. */
     failing: (consumer: string, limit: number, offset: number): { items: HookRecord[]; total: number } => ({
       items: read.failing.all(consumer, limit, offset).map(toRecord),
       total: read.totalFailing.get(consumer)?.total ?? 0,
     }),
-    count,
     /** All hooks of a consumer, newest first. */
     all: (consumer: string): HookRecord[] => read.page.all(consumer, -1, 0).map(toRecord),
     live: (): HookRecord[] => read.active.all(LIVE).map(toRecord),
