@@ -88,8 +88,6 @@ interface ScanResult {
   searchedFrom: number | null;
 }
 
-export type Search = ReturnType<typeof search>;
-
 /**
  * Runs searches, one after the other.
  * @param maxTransactions maximum transactions of a search for the newest match

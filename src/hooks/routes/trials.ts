@@ -14,7 +14,7 @@ import { isSuccess } from '../delivery/attempt.ts';
 import { failureOf } from '../delivery/failure.ts';
 import { type MatchedBlock, type PayloadHook, payloadText, webhookId } from '../evaluation/payload.ts';
 import type { Condition } from '../matching/matching.ts';
-import { type BlockChoice, chosenBlock, MAX_BLOCKS, type Search, scanner, search } from '../matching/scan.ts';
+import { type BlockChoice, chosenBlock, MAX_BLOCKS, scanner, search } from '../matching/scan.ts';
 import { HookProblem, invalidField, requireRange } from '../problem.ts';
 import type { Chainhooks } from '../service.ts';
 import type { HookFamily, ReadHooks } from './family.ts';
@@ -45,13 +45,30 @@ function requireBounds({ from_height: from, to_height: to }: PreviewRange, tip: 
   return { from, to };
 }
 
-/**
- * Previews the matches of filters in past blocks. Nothing is stored or sent.
- * @param searches limits the searches that run at once
- */
-function previews({ store, history, network }: TrialDependencies, searches: Search, read: ReadHooks) {
-  const { candidates } = store;
+/** The block of a test: at a height, or the newest match, below a height if one is given. */
+interface TestChoice {
+  block_height?: number;
+  before_height?: number;
+}
 
+/** Creates the error for a trial without a match. @param searchedFrom the lowest searched height; null if no block was searched */
+const nothingMatches = (searchedFrom: number | null): HookProblem =>
+  new HookProblem(
+    404,
+    searchedFrom === null
+      ? 'The chain has no block to search'
+      : `No block from height ${searchedFrom} on matches the filters; set before_height to ${searchedFrom} to search older blocks`,
+  );
+
+export type Trials = ReturnType<typeof trials>;
+
+/** Tries hooks out. Every function takes the consumer and finds only this consumer's hooks. */
+export function trials({ store, history, request, network, clock, random }: TrialDependencies, read: ReadHooks) {
+  const { candidates } = store;
+  const searches = search(clock);
+  const findHook = (consumer: string, uuid: string) => read((now) => ownHook(now.hooks, { consumer, uuid }));
+
+  /** Previews the matches of a hook in past blocks. Nothing is stored or sent. */
   async function preview(consumer: string, hook: PreviewedHook, range: PreviewRange) {
     const scan = scanner({ history, candidates }, hook.conditions);
     const isRange = range.from_height !== undefined || range.to_height !== undefined;
@@ -77,37 +94,6 @@ function previews({ store, history, network }: TrialDependencies, searches: Sear
     return totals;
   }
 
-  return {
-    /** Previews an unregistered definition. @throws HookProblem 400 that names the field */
-    ofDefinition(consumer: string, filters: unknown, options: unknown, range: PreviewRange) {
-      const conditions = conditionsOfDefinition({ filters: parseFilters(filters) });
-      const hook = { uuid: UNREGISTERED, name: 'preview', options: parseOptions(options ?? null) ?? {}, conditions };
-      return preview(consumer, hook, range);
-    },
-
-    ofHook: (record: HookRecord, range: PreviewRange) => preview(record.consumer, activeHook(record), range),
-  };
-}
-
-/** The block of a test: at a height, or the newest match, below a height if one is given. */
-interface TestChoice {
-  block_height?: number;
-  before_height?: number;
-}
-
-/** Creates the error for a trial without a match. @param searchedFrom the lowest searched height; null if no block was searched */
-const nothingMatches = (searchedFrom: number | null): HookProblem =>
-  new HookProblem(
-    404,
-    searchedFrom === null
-      ? 'The chain has no block to search'
-      : `No block from height ${searchedFrom} on matches the filters; set before_height to ${searchedFrom} to search older blocks`,
-  );
-
-/** Makes the function that tests a hook's receiver with one attempt. Nothing is queued, logged or counted. */
-function testDeliveries({ store, history, request, network, random }: TrialDependencies, searches: Search) {
-  const { candidates } = store;
-
   /**
    * Chooses the block of a test: the block at the given height, or the newest match.
    * @throws HookProblem 400 or 404 for the choice, 404 if no block matches
@@ -132,43 +118,38 @@ function testDeliveries({ store, history, request, network, random }: TrialDepen
     return { matched, searchedFrom };
   }
 
-  /** @param current reads the hook again, since it may be changed or deleted during the search */
-  return async (current: () => HookRecord, choice: TestChoice) => {
-    const { matched, searchedFrom } = await testBlock(current(), choice);
-    const record = current();
-    const text = payloadText(activeHook(record), network(), { apply: [matched], rollback: [] });
-    const id = webhookId(store.logIdentity(), `${record.uuid}/${random.uuid()}`, text);
-    const identity = { webhookId: id, queue: 'test', sequence: null, reason: 'test', attempts: 0 } as const;
-    const result = await request(record, identity, text);
-    const ok = isSuccess(result);
-    return {
-      ok,
-      status_code: result.statusCode,
-      duration_ms: result.durationMs,
-      error: ok ? null : failureOf(result),
-      response_excerpt: result.excerpt,
-      webhook_id: id,
-      searched_from_height: searchedFrom,
-      payload: JSON.parse(text) as object,
-    };
-  };
-}
-
-export type Trials = ReturnType<typeof trials>;
-
-/** Tries hooks out. Every function takes the consumer and finds only this consumer's hooks. */
-export function trials(hooks: TrialDependencies, read: ReadHooks) {
-  const searches = search(hooks.clock);
-  const preview = previews(hooks, searches, read);
-  const test = testDeliveries(hooks, searches);
-  const findHook = (consumer: string, uuid: string) => read((now) => ownHook(now.hooks, { consumer, uuid }));
-
   return {
-    preview: preview.ofDefinition,
-    previewOwn: async (consumer: string, uuid: string, range: PreviewRange) =>
-      preview.ofHook(findHook(consumer, uuid), range),
+    /** Previews an unregistered definition. @throws HookProblem 400 that names the field */
+    preview(consumer: string, filters: unknown, options: unknown, range: PreviewRange) {
+      const conditions = conditionsOfDefinition({ filters: parseFilters(filters) });
+      const hook = { uuid: UNREGISTERED, name: 'preview', options: parseOptions(options ?? null) ?? {}, conditions };
+      return preview(consumer, hook, range);
+    },
 
-    test: (consumer: string, uuid: string, choice: TestChoice) => test(() => findHook(consumer, uuid), choice),
+    previewOwn: async (consumer: string, uuid: string, range: PreviewRange) =>
+      preview(consumer, activeHook(findHook(consumer, uuid)), range),
+
+    /** Tests a hook's receiver with one attempt. Nothing is queued, logged or counted. */
+    async test(consumer: string, uuid: string, choice: TestChoice) {
+      const { matched, searchedFrom } = await testBlock(findHook(consumer, uuid), choice);
+      // The hook may have been changed or deleted during the search.
+      const record = findHook(consumer, uuid);
+      const text = payloadText(activeHook(record), network(), { apply: [matched], rollback: [] });
+      const id = webhookId(store.logIdentity(), `${record.uuid}/${random.uuid()}`, text);
+      const identity = { webhookId: id, queue: 'test', sequence: null, reason: 'test', attempts: 0 } as const;
+      const result = await request(record, identity, text);
+      const ok = isSuccess(result);
+      return {
+        ok,
+        status_code: result.statusCode,
+        duration_ms: result.durationMs,
+        error: ok ? null : failureOf(result),
+        response_excerpt: result.excerpt,
+        webhook_id: id,
+        searched_from_height: searchedFrom,
+        payload: JSON.parse(text) as object,
+      };
+    },
   };
 }
 
