@@ -44,23 +44,19 @@ export class StoreUnavailableError extends TransientError {
   }
 }
 
-/** Failures by SQLite's primary result code, which extended codes start with: `IOERR` in `SQLITE_IOERR_WRITE`. */
-const byResultCode: Readonly<Record<string, StoreFailure>> = {
-  BUSY: 'busy',
-  CANTOPEN: 'not_openable',
-  CORRUPT: 'damaged',
-  FULL: 'full',
-  INTERRUPT: 'busy',
-  IOERR: 'io_error',
-  LOCKED: 'busy',
-  NOMEM: 'out_of_memory',
-  NOTADB: 'damaged',
-  PROTOCOL: 'busy',
-  READONLY: 'read_only',
-};
-
-/** Failures by error code of the operating system, from this program's calls on the files. */
-const bySystemCode: Readonly<Record<string, StoreFailure>> = {
+/** Failures by primary code of SQLite, and by code of the operating system, from this program's calls on the files. */
+const failures: Readonly<Record<string, StoreFailure>> = {
+  SQLITE_BUSY: 'busy',
+  SQLITE_CANTOPEN: 'not_openable',
+  SQLITE_CORRUPT: 'damaged',
+  SQLITE_FULL: 'full',
+  SQLITE_INTERRUPT: 'busy',
+  SQLITE_IOERR: 'io_error',
+  SQLITE_LOCKED: 'busy',
+  SQLITE_NOMEM: 'out_of_memory',
+  SQLITE_NOTADB: 'damaged',
+  SQLITE_PROTOCOL: 'busy',
+  SQLITE_READONLY: 'read_only',
   EACCES: 'not_openable',
   EDQUOT: 'full',
   EIO: 'io_error',
@@ -72,12 +68,19 @@ const bySystemCode: Readonly<Record<string, StoreFailure>> = {
   EROFS: 'read_only',
 };
 
-function failureOf(error: Error): StoreFailure | null {
-  if (!('code' in error) || typeof error.code !== 'string') return null;
-  // The file `-shm` of a write-ahead log can't grow.
-  if (error.code === 'SQLITE_IOERR_SHMSIZE') return 'full';
-  const [system, primary = ''] = error.code.split('_');
-  return (system === 'SQLITE' ? byResultCode[primary] : bySystemCode[error.code]) ?? null;
+const field = (error: Error, name: 'code' | 'path'): string | null => {
+  const value = (error as { code?: unknown; path?: unknown })[name];
+  return typeof value === 'string' && value !== '' ? value : null;
+};
+
+/**
+ * Returns an error's code; for SQLite's extended codes, such as `SQLITE_IOERR_WRITE`, the primary code. An exception: if the
+ * index of a write-ahead log (`-shm`) can't grow, the disk is full.
+ */
+function codeOf(error: Error): string {
+  const code = field(error, 'code') ?? '';
+  if (code === 'SQLITE_IOERR_SHMSIZE') return 'SQLITE_FULL';
+  return code.startsWith('SQLITE_') ? code.split('_').slice(0, 2).join('_') : code;
 }
 
 /**
@@ -86,8 +89,8 @@ function failureOf(error: Error): StoreFailure | null {
  */
 export function unavailable(error: unknown): StoreUnavailableError | null {
   if (error instanceof StoreUnavailableError) return error;
-  const failure = error instanceof Error ? failureOf(error) : null;
-  return failure === null ? null : new StoreUnavailableError(failure, error);
+  const failure = error instanceof Error ? failures[codeOf(error)] : undefined;
+  return failure === undefined ? null : new StoreUnavailableError(failure, error);
 }
 
 /** Reports whether a failure passes without a restart: without help, or after the operator has acted. */
@@ -168,20 +171,6 @@ const temporaryErrors: Readonly<Record<string, Explanation>> = { SQLITE_BUSY: in
 const fullDiskCodes: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT', 'SQLITE_FULL']);
 
 /**
- * Maps SQLite's extended codes, such as `SQLITE_IOERR_WRITE`, to their primary codes. An exception: if the index of a
- * write-ahead log (`-shm`) can't grow, the disk is full.
- */
-function primary(code: string): string {
-  if (code === 'SQLITE_IOERR_SHMSIZE') return 'SQLITE_FULL';
-  return code.startsWith('SQLITE_') ? code.split('_').slice(0, 2).join('_') : code;
-}
-
-const field = (error: Error, name: 'code' | 'path'): string | null => {
-  const value = (error as { code?: unknown; path?: unknown })[name];
-  return typeof value === 'string' && value !== '' ? value : null;
-};
-
-/**
  * Converts an error of a file or disk to an OperatorError.
  * @param error the error, or an error with it as the cause
  * @param defaultPath the file or directory, if the error has no path
@@ -190,7 +179,7 @@ const field = (error: Error, name: 'code' | 'path'): string | null => {
 export function operatorErrorOf(error: unknown, defaultPath: string): OperatorError | null {
   if (!(error instanceof Error)) return null;
   if (error instanceof OperatorError) return error;
-  const code = primary(field(error, 'code') ?? '');
+  const code = codeOf(error);
   const path = field(error, 'path') ?? defaultPath;
   if (fullDiskCodes.has(code)) return new DiskFullError(...diskFull(path), { cause: error });
   if (temporaryErrors[code] !== undefined) return new TemporaryError(...temporaryErrors[code](path), { cause: error });
