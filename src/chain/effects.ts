@@ -7,7 +7,7 @@
 import { dayOf } from '../base/utc-time.ts';
 import type { Block, ChainTransaction, Microblock, MinerReward } from './block.ts';
 import { bnsChangeOfCall, bnsChangesOf } from './bns-v2.ts';
-import type { AccountMove, Effect, Involvement, UnknownKind } from './effect.ts';
+import type { AccountMove, Effect, EffectOf, Involvement, UnknownKind } from './effect.ts';
 import { involvementsOf } from './involvements.ts';
 import { memoTransfers } from './memo-transfers.ts';
 import { type NameChange, nameChangeOf, unprintedChange } from './name-system.ts';
@@ -134,9 +134,9 @@ export function* effectsOf(block: Block, portions = PORTIONS): Generator<Effect>
   yield* accounts.checkpoints();
 }
 
-type FtBalance = Omit<Extract<Effect, { kind: 'ft_balance' }>, 'kind' | 'sign'>;
-type FtToken = Omit<Extract<Effect, { kind: 'ft_token' }>, 'kind' | 'sign'>;
-type TokenChange = Omit<Extract<Effect, { kind: 'token_change' }>, 'kind' | 'sign'>;
+type FtBalance = Omit<EffectOf<'ft_balance'>, 'kind' | 'sign'>;
+type FtToken = Omit<EffectOf<'ft_token'>, 'kind' | 'sign'>;
+type TokenChange = Omit<EffectOf<'token_change'>, 'kind' | 'sign'>;
 
 /** Returns the value of a key. Inserts it if there is none. */
 function getOrInsert<V>(map: Map<string, V>, key: string, make: () => V): V {

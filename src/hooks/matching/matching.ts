@@ -181,11 +181,8 @@ export class Matcher {
     this.delete(hook);
     this.#hooks.set(hook, conditions);
     for (const { type, exact, residual } of conditions) {
-      const shape = this.#shape(
-        type,
-        exact.map(([parameter]) => parameter),
-      );
-      const key = exact.map(([, value]) => value).join(SEPARATOR);
+      const shape = this.#shape(type, parametersOf(exact));
+      const key = keyOfValues(exact);
       let residuals = shape.byKey.get(key);
       if (residuals === undefined) {
         residuals = new Map();
@@ -204,10 +201,9 @@ export class Matcher {
     this.#hooks.delete(hook);
     for (const { type, exact } of conditions) {
       const shapes = this.#shapes.get(type) ?? [];
-      const parameters = exact.map(([parameter]) => parameter);
-      const shape = shapes.find((other) => sameNames(other.parameters, parameters));
+      const shape = shapeWith(shapes, parametersOf(exact));
       if (shape === undefined) continue;
-      const key = exact.map(([, value]) => value).join(SEPARATOR);
+      const key = keyOfValues(exact);
       const residuals = shape.byKey.get(key);
       residuals?.delete(hook);
       if (residuals?.size === 0) {
@@ -235,16 +231,11 @@ export class Matcher {
   }
 
   #shape(type: FilterType, parameters: readonly string[]): Shape {
-    const shapes = this.#shapes.get(type);
-    if (shapes === undefined) {
-      const shape: Shape = { parameters, byKey: new Map(), first: new Map() };
-      this.#shapes.set(type, [shape]);
-      return shape;
-    }
-    const existing = shapes.find((shape) => sameNames(shape.parameters, parameters));
+    const shapes = this.#shapes.get(type) ?? [];
+    const existing = shapeWith(shapes, parameters);
     if (existing !== undefined) return existing;
     const shape: Shape = { parameters, byKey: new Map(), first: new Map() };
-    shapes.push(shape);
+    this.#shapes.set(type, [...shapes, shape]);
     return shape;
   }
 
@@ -340,6 +331,10 @@ function addMatches(hit: Residuals, subject: Subject, matches: Matches): void {
   }
 }
 
+const parametersOf = (exact: Condition['exact']): string[] => exact.map(([parameter]) => parameter);
+
+const keyOfValues = (exact: Condition['exact']): string => exact.map(([, value]) => value).join(SEPARATOR);
+
 /** @param by 1 for an added key, -1 for a removed one */
 function countFirst({ first }: Shape, exact: Condition['exact'], by: 1 | -1): void {
   const value = exact[0]?.[1];
@@ -395,5 +390,7 @@ function payloadValue(parameter: string, { payload, sender }: ChainTransaction):
   }
 }
 
-const sameNames = (a: readonly string[], b: readonly string[]): boolean =>
-  a.length === b.length && a.every((name, index) => name === b[index]);
+const shapeWith = (shapes: readonly Shape[], names: readonly string[]): Shape | undefined =>
+  shapes.find(
+    ({ parameters }) => parameters.length === names.length && names.every((name, i) => name === parameters[i]),
+  );

@@ -62,7 +62,7 @@ function journalStatus(directory: string, position: Head): DirectoryStatus['jour
 
 /** @throws OperatorError if there is no index */
 export function directoryStatus(directory: string): DirectoryStatus {
-  const db = openReader(directory);
+  using db = openReader(directory);
   const progress = db
     .query<Stored<'progress', 'chain_id' | 'burn_block_height' | 'mempool_pending' | 'start_height'>, []>(
       'SELECT chain_id, burn_block_height, mempool_pending, start_height FROM progress',
@@ -77,8 +77,6 @@ export function directoryStatus(directory: string): DirectoryStatus {
     .get();
   // Block 0 is stored with the orphans, but isn't an orphan.
   const orphans = db.query<{ n: number }, []>('SELECT count(*) AS n FROM orphaned_blocks WHERE height > 0').get();
-  const missing = missingSecondaryIndexes(db).length;
-  db.close();
   return {
     chain_id: progress?.chain_id ?? null,
     tip:
@@ -96,7 +94,7 @@ export function directoryStatus(directory: string): DirectoryStatus {
     orphaned_blocks: orphans?.n ?? 0,
     journal: journalStatus(directory, position),
     index_bytes: databaseSize(indexPath(directory)),
-    missing_indexes: missing,
+    missing_indexes: missingSecondaryIndexes(db).length,
   };
 }
 
