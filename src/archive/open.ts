@@ -34,21 +34,21 @@ const SeenArchive = Type.Object({
 /** An archive as it was last seen. */
 export type SeenArchive = Static<typeof SeenArchive>;
 
-/** Returns the path of the note. Users know it as `from.json`. */
-const notePath = (directory: string): string => join(directory, 'from.json');
+/** Path of the file in a data directory with the archive as it was last seen. */
+const seenArchivePath = (directory: string): string => join(directory, 'from.json');
 
-/** Reads the note; returns null if it is missing or invalid. @throws OperatorError if the file can't be read */
+/** Reads the archive as it was last seen; null if its file is missing or invalid. @throws OperatorError if the file can't be read */
 export function loadSeenArchive(directory: string): SeenArchive | null {
-  const path = notePath(directory);
+  const path = seenArchivePath(directory);
   const text = onFile(path, () => (existsSync(path) ? readFileSync(path, 'utf8') : ''));
   const value = parsedJson(text);
   return Value.Check(SeenArchive, value) ? value : null;
 }
 
-/** Writes the note, and replaces an earlier one. @throws OperatorError if the note can't be written */
+/** Stores an archive as it was seen now. @throws OperatorError if its file can't be written */
 export function saveSeenArchive(directory: string, archive: SeenArchive): void {
   onFile(directory, () => makePrivateDirectory(directory));
-  writeWhole(notePath(directory), `${JSON.stringify(archive)}\n`, FILE_MODE);
+  writeWhole(seenArchivePath(directory), `${JSON.stringify(archive)}\n`, FILE_MODE);
 }
 
 /** The newest head of an archive that a reader has seen. */

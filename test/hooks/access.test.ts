@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { OperatorError } from '../../src/base/errors.ts';
 import { requireLoopback } from '../../src/commands/serve/start-checks.ts';
-import { type Access, access } from '../../src/hooks/access/access.ts';
+import { type Access, access, consumerOf } from '../../src/hooks/access/access.ts';
 import { adminKeyFile, adminKeyOf, keyOf, readAdminKey, readKeys, wrongKeys } from '../../src/hooks/access/keys.ts';
 import { openSessions } from '../../src/hooks/access/sessions.ts';
 import { HookProblem } from '../../src/hooks/problem.ts';
@@ -75,7 +75,6 @@ describe('with keys', () => {
   });
 
   test('the operator acts for any consumer, and other callers only for themselves', () => {
-    const { consumerOf } = withKeys();
     const operator = { consumer: 'default', isOperator: true };
     const alice = { consumer: 'alice', isOperator: false };
     const forBob = asks({ 'x-chainhook-consumer': 'bob' });

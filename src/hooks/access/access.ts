@@ -41,12 +41,6 @@ export interface Access {
    * @throws HookProblem 401, 403, 421, 429
    */
   callerOf(request: Request, peer: string): Caller;
-  /**
-   * Returns the consumer that a request concerns.
-   * @param owner consumer of the hook in the path; undefined without one
-   * @throws HookProblem 403 if the caller may not act for the consumer in the header
-   */
-  consumerOf(request: Request, caller: Caller, owner: string | undefined): string;
 }
 
 const wrongHost = (): HookProblem =>
@@ -63,7 +57,12 @@ function credentialOf({ headers }: Request): string | null {
   return headers.get('x-api-key') || bearer || null;
 }
 
-const consumerOf: Access['consumerOf'] = ({ headers }, { consumer, isOperator }, owner) => {
+/**
+ * Returns the consumer that a request concerns.
+ * @param owner consumer of the hook in the path; undefined without one
+ * @throws HookProblem 403 if the caller may not act for the consumer in the header
+ */
+export function consumerOf({ headers }: Request, { consumer, isOperator }: Caller, owner: string | undefined): string {
   const headerConsumer = headers.get(CONSUMER_HEADER)?.trim() || undefined;
   if (isOperator) return headerConsumer ?? owner ?? consumer;
   if (headerConsumer !== undefined && headerConsumer !== consumer) {
@@ -73,7 +72,7 @@ const consumerOf: Access['consumerOf'] = ({ headers }, { consumer, isOperator },
     );
   }
   return consumer;
-};
+}
 
 /** Refuses requests for other hosts, since any web page can point its name to this server (DNS rebinding). */
 function hostRefusal(rules: HostRules): Access['requireOwnHost'] {
@@ -93,7 +92,7 @@ function openAccess(hosts: AccessRules['hosts'], sessions: Sessions): Access {
     if (isFromOtherPage(request)) throw otherPage();
     return OPERATOR;
   };
-  return { needsKey: false, sessions, requireOwnHost, holderOf: callerOf, sessionOf: () => null, callerOf, consumerOf };
+  return { needsKey: false, sessions, requireOwnHost, holderOf: callerOf, sessionOf: () => null, callerOf };
 }
 
 /** Methods that change nothing. */
@@ -152,6 +151,5 @@ export function access({ keys, hosts, wrongKeys, sessions }: AccessRules): Acces
       requireOwnPage(request);
       return session.caller;
     },
-    consumerOf,
   };
 }

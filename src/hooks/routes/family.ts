@@ -5,7 +5,7 @@ import { type ErrorShape, ParameterError } from '../../http/errors.ts';
 import type { Access as RouteAccess } from '../../http/route.ts';
 import type { Reader } from '../../store/read/index-reader.ts';
 import type { ReadNow } from '../../store/read/snapshots.ts';
-import type { Access } from '../access/access.ts';
+import { type Access, consumerOf } from '../access/access.ts';
 import { HookProblem, titles } from '../problem.ts';
 import { Uuid } from './schemas.ts';
 
@@ -84,7 +84,7 @@ const accessTo =
       if (operatorOnly && !caller.isOperator) throw new HookProblem(403, ONLY_THE_OPERATOR);
       const { uuid } = params as { uuid?: string };
       const owner = uuid === undefined ? undefined : api.ownerOf(uuid.toLowerCase());
-      return { consumer: api.access.consumerOf(request, caller, owner), api };
+      return { consumer: consumerOf(request, caller, owner), api };
     };
   };
 
