@@ -236,8 +236,8 @@ interface QueueState {
 
 const keyOf = (hookId: number, queue: QueueName): string => `${hookId}/${queue}`;
 
-/** The queues of all hooks. @param look called when the wait of a queue ends */
-function hookQueues(clock: Clock, look: () => void) {
+/** The queues of all hooks. @param waitEnded called when the wait of a queue ends */
+function hookQueues(clock: Clock, waitEnded: () => void) {
   const states = new Map<string, QueueState>();
   const ready: QueueState[] = [];
   const postponed: QueueState[] = [];
@@ -274,7 +274,7 @@ function hookQueues(clock: Clock, look: () => void) {
       state.cancel = clock.after(ms, () => {
         state.waitedUntil = until;
         makeReady(state);
-        look();
+        waitEnded();
       });
     },
 
