@@ -9,7 +9,7 @@ import { parsedJson } from '../base/json.ts';
 import { mapAhead } from '../base/turns.ts';
 import { chainIdText, networkOf } from '../chain/network.ts';
 import { strictText } from '../codec/utf8.ts';
-import type { BackupSource, ObjectStoreReads } from '../storage/object-store.ts';
+import type { ObjectSource, ObjectStoreReads } from '../storage/object-store.ts';
 import { lastIdentityIn } from '../store/ingest/log-identity.ts';
 import { type Entry, type Head, sameChain } from '../store/log/entry.ts';
 import { IDENTITY } from './archive-directory.ts';
@@ -36,7 +36,7 @@ export class ArchiveDamagedError extends OperatorError {
   override readonly name = 'ArchiveDamagedError';
   /** @param fault a sentence without its period; it ends the message */
   constructor(
-    { location }: Pick<BackupSource, 'location'>,
+    { location }: Pick<ObjectSource, 'location'>,
     readonly fault: string,
     options?: ErrorOptions,
   ) {
@@ -50,7 +50,7 @@ export class ArchiveDamagedError extends OperatorError {
  * @throws ArchiveDamagedError as `parse` does; OperatorError if the store can't be read
  */
 export async function readVerified<T>(
-  store: BackupSource,
+  store: ObjectSource,
   name: string,
   maxBytes: number,
   parse: (bytes: Uint8Array) => Promise<T>,
@@ -68,7 +68,7 @@ export async function readVerified<T>(
 }
 
 /** @param value a parsed object of the archive @throws OperatorError if a newer program made it */
-export function requireKnownFormat({ location }: Pick<BackupSource, 'location'>, value: unknown): void {
+export function requireKnownFormat({ location }: Pick<ObjectSource, 'location'>, value: unknown): void {
   const { format } = Object(value);
   if (typeof format !== 'number' || format <= FORMAT) return;
   throw new OperatorError(
@@ -111,7 +111,7 @@ export const chainOfIdentity = ({ network, chain_id }: Pick<Identity, 'network' 
  * @returns null if there is no archive
  * @throws OperatorError if a newer program made it, or the object is damaged
  */
-export const readIdentity = (store: BackupSource): Promise<Identity | null> =>
+export const readIdentity = (store: ObjectSource): Promise<Identity | null> =>
   readVerified(store, IDENTITY, MAX_IDENTITY, async (bytes) => {
     const identity = parsedJson(strictText(bytes) ?? '');
     requireKnownFormat(store, identity);
@@ -120,7 +120,7 @@ export const readIdentity = (store: BackupSource): Promise<Identity | null> =>
   });
 
 /** @throws OperatorError if there is no archive */
-export async function requireIdentity(store: BackupSource): Promise<Identity> {
+export async function requireIdentity(store: ObjectSource): Promise<Identity> {
   const identity = await readIdentity(store);
   if (identity !== null) return identity;
   throw new OperatorError(
@@ -203,7 +203,7 @@ function faultBefore(next: SegmentRange, last: Head): string | null {
 }
 
 /** @throws ArchiveDamagedError if an object doesn't continue the entries up to a head */
-function requireContinuation(store: BackupSource, name: string, { previousChain }: Segment, { id, chain }: Head): void {
+function requireContinuation(store: ObjectSource, name: string, { previousChain }: Segment, { id, chain }: Head): void {
   if (sameChain(previousChain, chain)) return;
   throw new ArchiveDamagedError(
     store,
@@ -212,7 +212,7 @@ function requireContinuation(store: BackupSource, name: string, { previousChain 
 }
 
 /** @throws ArchiveDamagedError naming the object */
-async function verifiedSegment(store: BackupSource, name: string, bytes: Uint8Array): Promise<Segment> {
+async function verifiedSegment(store: ObjectSource, name: string, bytes: Uint8Array): Promise<Segment> {
   try {
     return await readSegment(bytes, parseSegmentName(name));
   } catch (cause) {
@@ -221,7 +221,7 @@ async function verifiedSegment(store: BackupSource, name: string, bytes: Uint8Ar
   }
 }
 
-const readSegmentAt = (store: BackupSource, name: string): Promise<Segment | null> =>
+const readSegmentAt = (store: ObjectSource, name: string): Promise<Segment | null> =>
   readVerified(store, name, MAX_SEGMENT_BYTES, (bytes) => verifiedSegment(store, name, bytes));
 
 /**
@@ -229,7 +229,7 @@ const readSegmentAt = (store: BackupSource, name: string): Promise<Segment | nul
  * @param last the head that it follows by its name; null, or without a chain value, if the entries before it are missing
  * @throws ArchiveDamagedError; OperatorError if the store can't be read
  */
-export async function readSealedSegment(store: BackupSource, range: SegmentRange, last: Head | null): Promise<Segment> {
+export async function readSealedSegment(store: ObjectSource, range: SegmentRange, last: Head | null): Promise<Segment> {
   const name = segmentName(range);
   const segment = await readSegmentAt(store, name);
   if (segment === null) throw new ArchiveDamagedError(store, `${name} is missing`);
@@ -246,7 +246,7 @@ export interface OpenPart extends Segment {
  * @returns null if it is gone: a sealed segment has replaced it
  * @throws ArchiveDamagedError; OperatorError if the store can't be read
  */
-export async function readOpenPart(store: BackupSource, name: string): Promise<OpenPart | null> {
+export async function readOpenPart(store: ObjectSource, name: string): Promise<OpenPart | null> {
   const segment = await readSegmentAt(store, name);
   return segment === null ? null : { name, ...segment };
 }
@@ -257,7 +257,7 @@ export async function readOpenPart(store: BackupSource, name: string): Promise<O
  * @throws ArchiveDamagedError if a part is damaged, doesn't follow the sealed segments, or contradicts another part
  */
 export async function readNewestOpenPart(
-  store: BackupSource,
+  store: ObjectSource,
   names: readonly string[],
   last: Head,
 ): Promise<OpenPart | null> {

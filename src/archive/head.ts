@@ -15,7 +15,7 @@ import { Value } from '@sinclair/typebox/value';
 import { OperatorError } from '../base/errors.ts';
 import { parsedJson } from '../base/json.ts';
 import { strictText } from '../codec/utf8.ts';
-import type { BackupSource } from '../storage/object-store.ts';
+import type { ObjectSource } from '../storage/object-store.ts';
 import { ArchiveDamagedError, Identity, linkedFrom, readVerified, requireKnownFormat } from './archive.ts';
 import { parseBaseName } from './base.ts';
 import { FORMAT, isOpenName, parseSegmentName } from './segment.ts';
@@ -97,7 +97,7 @@ function contradictionIn({ base, segments, open, entry, chain }: ArchiveHead): s
 }
 
 /** @throws ArchiveDamagedError; ArchiveUntrustedError; OperatorError for a newer format */
-function parseHead(source: Pick<BackupSource, 'location'>, bytes: Uint8Array, key: string | null): ArchiveHead {
+function parseHead(source: Pick<ObjectSource, 'location'>, bytes: Uint8Array, key: string | null): ArchiveHead {
   const envelope = parseEnvelope(bytes);
   if (envelope === null) throw new ArchiveDamagedError(source, `${HEAD} isn't a signed object`);
   const head = parsedJson(strictText(payloadOf(source.location, envelope, key)) ?? '');
@@ -114,5 +114,5 @@ function parseHead(source: Pick<BackupSource, 'location'>, bytes: Uint8Array, ke
  * @returns null if there is none
  * @throws ArchiveUntrustedError; ArchiveDamagedError; OperatorError if the store can't be read, or the format is newer
  */
-export const readHead = (source: BackupSource, key: string | null): Promise<ArchiveHead | null> =>
+export const readHead = (source: ObjectSource, key: string | null): Promise<ArchiveHead | null> =>
   readVerified(source, HEAD, MAX_HEAD, async (bytes) => parseHead(source, bytes, key));

@@ -14,7 +14,7 @@ import { parsedJson } from '../base/json.ts';
 import { onFile } from '../base/system-errors.ts';
 import { isLoopback, parseAddress } from '../http/hosts.ts';
 import { objectStoreAt, schemeOf, withoutName } from '../storage/location.ts';
-import { type BackupSource, compressPart, hashOfPart, type ObjectStoreReads } from '../storage/object-store.ts';
+import { compressPart, hashOfPart, type ObjectSource, type ObjectStoreReads } from '../storage/object-store.ts';
 import { webSource } from '../storage/remote.ts';
 import type { SizeBounds } from '../storage/transfer.ts';
 import { FILE_MODE, makePrivateDirectory } from '../store/files/private-files.ts';
@@ -71,7 +71,7 @@ function requireNotOlder(location: string, head: ArchiveHead, seen: SeenHead | n
 }
 
 interface SignedArchiveOptions {
-  source: BackupSource;
+  source: ObjectSource;
   /** The public key that the reader trusts; null to read the archive without verifying its signature. */
   key: string | null;
   /** The newest head that was seen before; null if none was. */
@@ -184,7 +184,7 @@ export const UNSIGNED =
 export const isWeb = (location: string): boolean => ['http', 'https'].includes(schemeOf(location) ?? '');
 
 /** @throws OperatorError if the location is not a URL, or is a URL of another machine without TLS */
-function webFiles(location: string, clock: Clock, retrying: OpenArchiveOptions['retrying']): BackupSource {
+function webFiles(location: string, clock: Clock, retrying: OpenArchiveOptions['retrying']): ObjectSource {
   const url = URL.parse(location);
   if (url === null) throw new OperatorError(`${withoutCredentials(location)} isn't a URL.`, 'Correct the URL.');
   const host = url.hostname.replace(/^\[|\]$/g, '');
@@ -206,7 +206,7 @@ export const filesAt = (
   directory: string | null,
   clock: Clock,
   retrying?: OpenArchiveOptions['retrying'],
-): BackupSource => {
+): ObjectSource => {
   const location = archiveLocation(locationText);
   return isWeb(location) ? webFiles(location, clock, retrying) : objectStoreAt(location, directory, { retrying });
 };

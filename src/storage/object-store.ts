@@ -19,7 +19,7 @@ export const compressPart = (bytes: Uint8Array): Promise<Buffer> =>
 export const hashOfPart = (bytes: Uint8Array): string => new Bun.CryptoHasher('sha256').update(bytes).digest('hex');
 
 /** A location with files that are read by name. */
-export interface BackupSource {
+export interface ObjectSource {
   /** The location in messages, without passwords and keys. */
   readonly location: string;
   /**
@@ -33,7 +33,7 @@ export interface BackupSource {
 }
 
 /** A store that can also list its files. Its functions throw OperatorError. */
-export interface ObjectStoreReads extends BackupSource {
+export interface ObjectStoreReads extends ObjectSource {
   /** Returns the names that start with a text, sorted. */
   list(prefix: string): Promise<string[]>;
   /** Whether a list of all names reflects a single moment. */

@@ -5,7 +5,7 @@ import { type Clock, systemRandom } from '../base/clock.ts';
 import { withoutCredentials } from '../base/credentials.ts';
 import { OperatorError } from '../base/errors.ts';
 import { percentDecoded } from '../codec/utf8.ts';
-import type { BackupSource, ObjectStore } from './object-store.ts';
+import type { ObjectSource, ObjectStore } from './object-store.ts';
 import { deleteFile, getFile, putFile, putNewFile, type Refusal, type Transfer } from './transfer.ts';
 
 /** Statuses for a missing file. */
@@ -22,7 +22,7 @@ export function webSource(
   clock: Clock,
   random = systemRandom.number,
   retrying?: Transfer['retrying'],
-): BackupSource {
+): ObjectSource {
   const location = urlText(url);
   const transferOf = (file: string): Transfer => ({
     location: file,
