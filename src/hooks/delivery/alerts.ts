@@ -45,7 +45,7 @@ export function alerts(options: AlertOptions) {
   /** Waiting alerts by queue; a queue is removed once it has no work. */
   const queues = new Map<string | typeof OPERATOR, Alert[]>();
   const working = new Set<Promise<void>>();
-  /** Aborted by `stop`. */
+  /** Aborted before `start` and by `stop`. */
   let stopping = new AbortController();
   stopping.abort();
 

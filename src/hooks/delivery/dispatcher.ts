@@ -61,7 +61,7 @@ export function dispatcher(options: DispatcherOptions) {
   const underWay = new Map<QueueState, Delivery>();
   /** The deliveries of `underWay` with running requests. */
   const requests = new Set<Delivery>();
-  /** Aborted by `stop`. */
+  /** Aborted before `start` and by `stop`. */
   let stopping = new AbortController();
   stopping.abort();
   let pumping = false;
