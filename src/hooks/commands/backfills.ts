@@ -1,7 +1,7 @@
 /**
  * Commands of backfills and of hooks that catch up. Both take longer than a request, so they advance in small batches.
  */
-import type { Backfill, HookRecord } from '../../store/hooks/model.ts';
+import type { Backfill } from '../../store/hooks/model.ts';
 import type { HookReads } from '../../store/hooks/store.ts';
 import type { BatchedCommand } from '../../store/ingest/commands.ts';
 import { type ActiveHook, activeHook } from '../definition/definition.ts';
@@ -45,8 +45,11 @@ export function backfillCommands(engine: HookEngine) {
     ledger.add(block.indexBlockHash, hook.id, height, block.burnBlockHeight, txIndexes);
   }
 
-  /** Queues a delivery for the next matching block of the backfill's range. */
-  function advanceBackfill(job: Backfill, record: HookRecord, limit: number, time: number): boolean {
+  /** Queues a delivery for the next matching block of a backfill's range. @returns whether it is done or has to wait */
+  function advanceBackfill(id: number, limit: number, time: number): boolean {
+    const job = backfills.get(id);
+    const record = job === undefined ? undefined : records.get(job.hookId);
+    if (job === undefined || record === undefined || job.finishedAt !== null) return true;
     if (!job.dryRun && deliveries.openOfBackfill(job.id) >= limit) return true;
     const hook = activeHook(record);
     const match = scanner({ history, candidates }, hook.conditions).next(job.nextHeight, job.toHeight);
@@ -66,20 +69,13 @@ export function backfillCommands(engine: HookEngine) {
     return false;
   }
 
-  function backfill(id: number, limit: number, time: number): boolean {
-    const job = backfills.get(id);
-    const record = job === undefined ? undefined : records.get(job.hookId);
-    if (job === undefined || record === undefined) return true;
-    return job.finishedAt !== null || advanceBackfill(job, record, limit, time);
-  }
-
-  const catchUp = (hook: number, limit: number): boolean =>
+  const advanceHook = (hook: number, limit: number): boolean =>
     deliveries.openUpTo(hook, 'live', limit) === limit || engine.catchUp(hook);
 
   /** A batch returns whether the task is done or has to wait for its deliveries. */
   const advance: BatchedCommand<Task> = {
     batch: (task, time) => () =>
-      task.of === 'catch_up' ? catchUp(task.hook, task.most) : backfill(task.backfill, task.most, time),
+      task.of === 'catch_up' ? advanceHook(task.hook, task.most) : advanceBackfill(task.backfill, task.most, time),
   };
 
   return {

@@ -47,11 +47,7 @@ function toPostConditions({ postConditions }: ChainTransaction) {
   return { mode, post_conditions: conditions };
 }
 
-function toTransaction(
-  transaction: ChainTransaction,
-  options: Options,
-  { canonical, findFunction }: { canonical: boolean; findFunction: FindFunction },
-) {
+function toTransaction(transaction: ChainTransaction, { options, canonical }: View, findFunction: FindFunction) {
   const { sender, sponsor, microblock } = transaction;
   return {
     transaction_identifier: { hash: toHex(transaction.txId) },
@@ -131,7 +127,7 @@ function blockTexts() {
     if (cached !== undefined) return cached;
     const transaction = ownTransactions(block)[txIndex];
     if (transaction === undefined) throw new Error(`block ${block.height} has no transaction at ${txIndex}`);
-    const text = JSON.stringify(toTransaction(transaction, view.options, { canonical: view.canonical, findFunction }));
+    const text = JSON.stringify(toTransaction(transaction, view, findFunction));
     transactions.set(key, text);
     return text;
   }
