@@ -117,5 +117,5 @@ export function openLinkedJournal(directory: string, db: Database, connect: Conn
       'Restore the journal.db that belongs to this index.db, or restore a backup into another directory.',
     );
   }
-  return checkFit(directory, position, openJournal(directory, { connect }));
+  return checkFit(directory, position, openJournal(directory, connect));
 }

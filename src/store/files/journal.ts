@@ -359,10 +359,10 @@ export type Journal = ReturnType<typeof openJournal>;
 /**
  * Opens the journal of a data directory, and creates it if it is missing.
  * Commits are synced to disk: after {@link Journal.commit} returned, a commit survives a loss of power.
- * @param options.connect opens its file
+ * @param connect opens its file
  * @throws JournalDamagedError if entries are missing at an end, OperatorError if it is of another kind or version
  */
-export function openJournal(directory: string, { connect = openToWrite }: { connect?: Connect } = {}) {
+export function openJournal(directory: string, connect: Connect = openToWrite) {
   makePrivateDirectory(directory);
   const path = journalPath(directory);
   const db = setUp(connect(path, 'FULL'), (opened) => {
