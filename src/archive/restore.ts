@@ -204,7 +204,7 @@ async function findLastEntry({ store, until }: ArchiveRestoreOptions): Promise<n
 }
 
 /** Brings the journal and the index to the entry of a base. */
-async function makeBase(options: ArchiveRestoreOptions, staging: string, base: ChosenBase): Promise<void> {
+async function startFromBase(options: ArchiveRestoreOptions, staging: string, base: ChosenBase): Promise<void> {
   const { store, making, clock, loading = () => {} } = options;
   const { turn } = clock;
   await fillJournal({
@@ -236,7 +236,7 @@ interface Restore {
 async function makeFiles(options: ArchiveRestoreOptions, { archive, identity, base, last }: Restore): Promise<void> {
   const { directory, store, making, machine, log } = options;
   const staging = stagingOf(directory);
-  if (base !== null) await makeBase(options, staging, base);
+  if (base !== null) await startFromBase(options, staging, base);
   const ingest = openIngest({ directory: staging, chainId: archive.chain_id, machine, log, load: 'bulk' });
   try {
     const lastEntry = lastApplied(ingest);
