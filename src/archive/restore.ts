@@ -254,8 +254,11 @@ async function makeFiles(options: ArchiveRestoreOptions, { archive, identity, ba
   }
 }
 
-/** Returns the base and the identity of an interrupted restore into the directory; null if there is none. */
-function readInterrupted(directory: string): { base: NamedBase | null; identity: string | null } | null {
+/** The base and the new identity of an interrupted restore, each null if it has none. */
+type InterruptedRestore = { base: NamedBase | null; identity: string | null };
+
+/** Reads the marker of an interrupted restore into the directory; null if there is none. */
+function readInterrupted(directory: string): InterruptedRestore | null {
   const path = markerPath(directory);
   if (!existsSync(path)) return null;
   const { base, identity } = Object(parsedJson(readFileSync(path, 'utf8')));
@@ -268,12 +271,12 @@ function readInterrupted(directory: string): { base: NamedBase | null; identity:
 /** Returns the base to start from. Without a choice, an interrupted restore keeps its base, even if a newer one was made since. */
 async function chooseStart(
   options: ArchiveRestoreOptions,
-  interruptedRestore: ReturnType<typeof readInterrupted>,
+  interrupted: InterruptedRestore | null,
   chainId: number,
 ): Promise<ChosenBase | null> {
   const { store, until, base: choice = null, skipped = () => {} } = options;
-  if (interruptedRestore !== null && choice === null)
-    return interruptedRestore.base === null ? null : readBase(store, interruptedRestore.base);
+  if (interrupted !== null && choice === null)
+    return interrupted.base === null ? null : readBase(store, interrupted.base);
   return chooseBase({
     store,
     chainId,
@@ -293,8 +296,8 @@ async function restoreLocked(options: ArchiveRestoreOptions, lock: Lock): Promis
       'Use an archive of that chain, or correct --network.',
     );
   }
-  const interruptedRestore = readInterrupted(directory);
-  const base = await chooseStart(options, interruptedRestore, archive.chain_id);
+  const interrupted = readInterrupted(directory);
+  const base = await chooseStart(options, interrupted, archive.chain_id);
   const { segments, open } = await listContents(store);
   if (segments.length === 0 && open.length === 0) {
     throw new OperatorError(
@@ -303,7 +306,7 @@ async function restoreLocked(options: ArchiveRestoreOptions, lock: Lock): Promis
     );
   }
   const last = await findLastEntry(options);
-  const identity = until === null ? null : (interruptedRestore?.identity ?? newIdentity());
+  const identity = until === null ? null : (interrupted?.identity ?? newIdentity());
   const marker = { archive, until, identity, base: base?.name ?? null };
   beginMaking(directory, Buffer.from(JSON.stringify(marker)));
   // If a restore was killed while it moved the files, the files are complete.

@@ -87,7 +87,7 @@ export async function explainMismatch(
 // ── Giving entries to the log ──
 
 /**
- * Appends consecutive entries; if the answer is lost, looks up whether they were appended.
+ * Appends consecutive entries, at least one; if the answer is lost, looks up whether they were appended.
  * @throws LogUnavailableError if that remains unknown
  */
 export async function appendAndConfirm(log: Log, entries: readonly Entry[], head: Head): Promise<AppendResult> {
@@ -101,8 +101,7 @@ export async function appendAndConfirm(log: Log, entries: readonly Entry[], head
     const [entry] = await log.read(id - 1, 1);
     return entry?.id === id ? sameChain(entry.chain, chain) : null;
   };
-  const [first, last] = [entries[0], entries.at(-1)];
-  if (first === undefined || last === undefined) return 'appended';
+  const [first, last] = [entries[0]!, entries.at(-1)!];
   const isAppended = await isStored(last);
   if (isAppended !== null) return isAppended ? 'appended' : 'conflict';
   // Other hosts may have appended fewer entries.
