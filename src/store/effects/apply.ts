@@ -29,8 +29,6 @@ import { ftBalanceWriter, ftSupplyWriter, nftWriter } from './token-writer.ts';
 import { transactionWriter } from './transaction-writer.ts';
 import { valueIndexWriter } from './value-index-writer.ts';
 
-export type ApplyEffects = (effects: Iterable<Effect>) => void;
-
 /** A print of a stacking contract that could not be read, and changed nothing. */
 export type UnreadPrint = EffectOf<'unread_print'>;
 

@@ -18,21 +18,16 @@ import { blockOf, withGenesis } from '../../chain/normalise.ts';
 import type { ParsedBlock } from '../../chain/payload-reader.ts';
 import { positionOf } from '../../chain/position.ts';
 import { fromHex } from '../../codec/hex.ts';
-import type { ApplyEffects, EffectsWriter } from '../effects/apply.ts';
-import { blockOfPayload } from '../files/payload-source.ts';
-import { historyStartQuery } from '../queries/blocks/chain.ts';
+import type { EffectsWriter } from '../effects/apply.ts';
+import type { EntryReader } from '../files/payload-source.ts';
 import { query, type Stored } from '../rows/statement.ts';
-import type { BlockPayloads } from './block-payloads.ts';
+import { inserter } from '../rows/table.ts';
+import { blockPayloadsTable } from '../rows/tables.ts';
 import { foreignTransaction, originCheck } from './chain-identity.ts';
 import { type HistoryStartFacts, historyStartWriter } from './history-start.ts';
-import { knownBlocks, type OrphanWriter, orphanWriter } from './known-blocks.ts';
+import { knownBlocks, type Tip } from './known-blocks.ts';
 import type { ConfirmedTransaction, MempoolWriter, RestoredTransaction } from './mempool-writer.ts';
-
-interface Tip {
-  height: number;
-  indexBlockHash: Uint8Array;
-  nakamoto: boolean;
-}
+import { orphanWriter } from './orphan-writer.ts';
 
 /** An announced block. Only its height and hashes are read at first. */
 export interface AnnouncedBlock extends Pick<Block, 'height' | 'indexBlockHash' | 'parentIndexBlockHash'> {
@@ -60,7 +55,6 @@ export interface ChainChange {
 interface Writers {
   effects: EffectsWriter;
   mempool: MempoolWriter;
-  payloads: BlockPayloads;
 }
 
 function checkChain(block: Block, network: Network, isEmpty: boolean): void {
@@ -72,104 +66,27 @@ function checkChain(block: Block, network: Network, isEmpty: boolean): void {
   }
 }
 
-/** Returns a function that reads the tip of the chain. Without blocks, the tip is the parent of the history's first block. */
-function tipReader(db: Database): () => Tip {
-  const historyStart = historyStartQuery(db);
-  const newest = query<Stored<'blocks', 'height' | 'index_block_hash' | 'signer_bits'>>`
-    SELECT height, index_block_hash, signer_bits FROM blocks ORDER BY height DESC LIMIT 1`.prepared(db);
-  return () => {
-    const row = newest.get();
-    if (row !== null) {
-      return { height: row.height, indexBlockHash: row.index_block_hash, nakamoto: row.signer_bits !== null };
-    }
-    const start = historyStart();
-    return start === null
-      ? { height: 0, indexBlockHash: new Uint8Array(32), nakamoto: false }
-      : { height: start.height - 1, indexBlockHash: start.indexBlockHash, nakamoto: true };
-  };
-}
-
 /** Number of events above which a block's payload has tens of megabytes. */
 const MANY_EVENTS = 50_000;
 
-const countEvents = ({ transactions }: Block): number =>
-  transactions.reduce((sum, { events }) => sum + events.length, 0);
-
 /** Collects garbage after a genesis block, because its payload and the objects made of it need several times its size. */
-function collectFor(block: Block): void {
-  if (countEvents(block) > MANY_EVENTS) Bun.gc(true);
+function collectFor({ transactions }: Block): void {
+  if (transactions.reduce((sum, { events }) => sum + events.length, 0) > MANY_EVENTS) Bun.gc(true);
 }
 
-/** Reads stored blocks again. */
-function storedBlocks(db: Database, payloads: BlockPayloads) {
+/** Writes through this connection, inside the transaction that is open on it. @param journal has the payloads of blocks */
+export function chainWriter(db: Database, journal: EntryReader, { effects: effectsWriter, mempool }: Writers) {
+  const blocks = knownBlocks(db, journal);
+  const tip = lazy(blocks.tip);
+  const orphans = orphanWriter(db);
+  const addPayload = inserter(db, blockPayloadsTable);
+  const movePayload = query<null, [Uint8Array, number]>`
+    UPDATE block_payloads SET journal_id = ?2 WHERE index_block_hash = ?1`.prepared(db);
   // Only a block 0 stored before the block itself counts: the effects of a block must not depend on later events.
   const genesisBefore = query<Stored<'orphaned_blocks', 'index_block_hash'>, [Uint8Array]>`
     SELECT o.index_block_hash FROM orphaned_blocks o JOIN block_payloads p USING (index_block_hash)
      WHERE o.height = 0 AND p.rowid < (SELECT rowid FROM block_payloads WHERE index_block_hash = ?1)
      ORDER BY p.rowid LIMIT 1`.prepared(db);
-  const stored = (indexBlockHash: Uint8Array, network: Network): Block =>
-    blockOfPayload(payloads.read(indexBlockHash), indexBlockHash, network);
-  return {
-    stored,
-    /** Returns the block to apply: block 1 with the transactions of block 0, every other block unchanged. */
-    complete(block: Block, network: Network): Block {
-      if (block.height !== 1) return block;
-      const row = genesisBefore.get(block.indexBlockHash);
-      if (row === null) return block;
-      const withTransactions = withGenesis(block, stored(row.index_block_hash, network));
-      collectFor(withTransactions);
-      return withTransactions;
-    },
-  };
-}
-
-/** Moves the tip: reverts and applies whole blocks, block 1 with the transactions of block 0. */
-function tipMover(
-  tip: () => Tip,
-  orphans: OrphanWriter,
-  apply: ApplyEffects,
-  wholeBlock: (indexBlockHash: Uint8Array, network: Network) => Block,
-) {
-  return {
-    /** Reverts the blocks above a height. @returns them, the highest first */
-    revertTo(height: number, network: Network): Block[] {
-      const reverted: Block[] = [];
-      for (let newest = tip(); newest.height > height; newest = tip()) {
-        const block = wholeBlock(newest.indexBlockHash, network);
-        apply(reverseEffects(effectsOf(block)));
-        orphans.add(block);
-        reverted.push(block);
-      }
-      return reverted;
-    },
-
-    /** Applies an orphaned block again. */
-    restore(indexBlockHash: Uint8Array, network: Network): Block {
-      const block = wholeBlock(indexBlockHash, network);
-      orphans.remove(block);
-      apply(effectsOf(block));
-      return block;
-    },
-  };
-}
-
-/** Looks up blocks of the chain. The connection may be read-only. */
-export const chainReader = (db: Database, payloads: BlockPayloads) => ({
-  ...knownBlocks(db, orphanWriter(db)),
-  ...storedBlocks(db, payloads),
-  tip: tipReader(db),
-});
-
-export function chainWriter(db: Database, { effects: effectsWriter, mempool, payloads }: Writers) {
-  const orphans = orphanWriter(db);
-  const blocks = knownBlocks(db, orphans);
-  const { stored, complete } = storedBlocks(db, payloads);
-  const tip = lazy(tipReader(db));
-  const apply: ApplyEffects = (effects) => {
-    effectsWriter.apply(effects);
-    tip.clear();
-  };
-  const mover = tipMover(tip, orphans, apply, (hash, network) => complete(stored(hash, network), network));
   const checkOrigin = originCheck(db);
   const setStart = historyStartWriter(db);
   const setBurnHeight = query<null, [number]>`UPDATE progress SET burn_block_height = ?1`.prepared(db);
@@ -178,6 +95,45 @@ export function chainWriter(db: Database, { effects: effectsWriter, mempool, pay
   const setMiner = query<null, [Uint8Array, Uint8Array]>`
     UPDATE blocks SET miner_tx_id = ?2 WHERE index_block_hash = ?1`.prepared(db);
   const countCompletion = query<null>`UPDATE progress SET completions = completions + 1`.prepared(db);
+
+  function apply(effects: Iterable<Effect>): void {
+    effectsWriter.apply(effects);
+    tip.clear();
+  }
+
+  /** Returns the block to apply: block 1 with the transactions of block 0, every other block unchanged. */
+  function complete(block: Block, network: Network): Block {
+    if (block.height !== 1) return block;
+    const row = genesisBefore.get(block.indexBlockHash);
+    if (row === null) return block;
+    const withTransactions = withGenesis(block, blocks.stored(row.index_block_hash, network));
+    collectFor(withTransactions);
+    return withTransactions;
+  }
+
+  /** Returns a stored block to apply or revert. */
+  const wholeBlock = (indexBlockHash: Uint8Array, network: Network): Block =>
+    complete(blocks.stored(indexBlockHash, network), network);
+
+  /** Reverts the blocks above a height. @returns them, the highest first */
+  function revertTo(height: number, network: Network): Block[] {
+    const reverted: Block[] = [];
+    for (let newest = tip(); newest.height > height; newest = tip()) {
+      const block = wholeBlock(newest.indexBlockHash, network);
+      apply(reverseEffects(effectsOf(block)));
+      orphans.add(block);
+      reverted.push(block);
+    }
+    return reverted;
+  }
+
+  /** Applies an orphaned block again. */
+  function restore(indexBlockHash: Uint8Array, network: Network): Block {
+    const block = wholeBlock(indexBlockHash, network);
+    orphans.remove(block);
+    apply(effectsOf(block));
+    return block;
+  }
 
   /** Stores block 0, and applies it if there is no other block. */
   function addGenesis(block: Block): void {
@@ -203,8 +159,8 @@ export function chainWriter(db: Database, { effects: effectsWriter, mempool, pay
     }
     if (parent !== null) {
       const { forkHeight, hashes } = blocks.branchOf(parent);
-      change.reverted = mover.revertTo(forkHeight, network);
-      change.applied = hashes.map((hash) => mover.restore(hash, network));
+      change.reverted = revertTo(forkHeight, network);
+      change.applied = hashes.map((hash) => restore(hash, network));
     }
     apply(effects);
     change.applied.push(block);
@@ -226,7 +182,7 @@ export function chainWriter(db: Database, { effects: effectsWriter, mempool, pay
   function filledBlock(indexBlockHash: Uint8Array, network: Network): Block | null {
     const canonical = minerOf.get(indexBlockHash);
     if (canonical !== null && !isZero(canonical.miner_tx_id)) return null;
-    const block = stored(indexBlockHash, network);
+    const block = blocks.stored(indexBlockHash, network);
     return isZero(block.minerTxId) ? block : null;
   }
 
@@ -234,16 +190,16 @@ export function chainWriter(db: Database, { effects: effectsWriter, mempool, pay
   function replace(storedBlock: Block, block: Block, journalId: number, network: Network, now: number): ChainChange {
     const tipBefore = tip();
     const isCanonical = minerOf.get(block.indexBlockHash) !== null;
-    const reverted = isCanonical ? mover.revertTo(block.height - 1, network) : [];
+    const reverted = isCanonical ? revertTo(block.height - 1, network) : [];
     orphans.remove(storedBlock);
-    payloads.replace(block.indexBlockHash, journalId);
+    movePayload.run(block.indexBlockHash, journalId);
     if (!isCanonical) {
       orphans.add(block);
       return { reverted, applied: [] };
     }
     apply(effectsOf(block));
     const above = reverted.slice(0, -1).toReversed();
-    const applied = [block, ...above.map(({ indexBlockHash }) => mover.restore(indexBlockHash, network))];
+    const applied = [block, ...above.map(({ indexBlockHash }) => restore(indexBlockHash, network))];
     updateMempool({ reverted, applied }, tipBefore, now);
     return { reverted, applied };
   }
@@ -253,7 +209,7 @@ export function chainWriter(db: Database, { effects: effectsWriter, mempool, pay
     const reverted: Block[] = [];
     const bottom = blocks.bottom();
     for (let { height } = tip(); height > bottom; height--) {
-      const block = complete(stored(blocks.hashAt(height)!, network), network);
+      const block = wholeBlock(blocks.hashAt(height)!, network);
       orphans.add(block);
       reverted.push(block);
     }
@@ -283,9 +239,8 @@ export function chainWriter(db: Database, { effects: effectsWriter, mempool, pay
 
     /** Whether the chain has no canonical block. */
     isEmpty: () => blocks.tipHeight() === null,
-    /** A stored block as it was received: block 1 without the transactions of block 0. */
-    stored,
-    payload: payloads.read,
+    stored: blocks.stored,
+    payload: blocks.payload,
     branchOf: blocks.branchOf,
     hashAt: blocks.hashAt,
     bottom: blocks.bottom,
@@ -310,7 +265,7 @@ export function chainWriter(db: Database, { effects: effectsWriter, mempool, pay
       countCompletion.run();
       if (!isDeepStrictEqual({ ...filled, minerTxId }, block)) return replace(filled, block, journalId, network, now);
       setMiner.run(indexBlockHash, minerTxId);
-      payloads.replace(indexBlockHash, journalId);
+      movePayload.run(indexBlockHash, journalId);
       return { reverted: [], applied: [] };
     },
 
@@ -323,11 +278,11 @@ export function chainWriter(db: Database, { effects: effectsWriter, mempool, pay
     add(announced: AnnouncedBlock, journalId: number, network: Network, now: number): ChainChange {
       const { height, parentIndexBlockHash: parent } = announced;
       const tipBefore = tip();
-      const parentStatus = blocks.statusOfParent(parent, height);
+      const isFork = blocks.isParentOrphan(parent, height);
       const { block, effects: ready } = announced.read(network);
       checkChain(block, network, blocks.tipHeight() === null);
       checkOrigin(block);
-      payloads.store(block.indexBlockHash, journalId);
+      addPayload({ index_block_hash: block.indexBlockHash, journal_id: journalId });
       mempool.collectGarbage(tipBefore, now);
       if (height === 0) {
         addGenesis(block);
@@ -339,7 +294,7 @@ export function chainWriter(db: Database, { effects: effectsWriter, mempool, pay
       }
       const completeBlock = complete(block, network);
       const effects = completeBlock === block && ready !== undefined ? ready : effectsOf(completeBlock);
-      const change = growTo(completeBlock, parentStatus === 'orphan' ? parent : null, network, effects);
+      const change = growTo(completeBlock, isFork ? parent : null, network, effects);
       updateMempool(change, tipBefore, now);
       setBurnHeight.run(block.burnBlockHeight);
       return change;

@@ -18,7 +18,6 @@ import type { Change } from '../model/change.ts';
 import { DROPPED_FOR_UNKNOWN_REASON, droppedState } from '../rows/enums.ts';
 import { inserter, inserterIfAbsent } from '../rows/table.ts';
 import { attachmentsTable, subdomainsTable } from '../rows/tables.ts';
-import { blockPayloads } from './block-payloads.ts';
 import { burnBlockWriter } from './burn-block-writer.ts';
 import { type ChainIdentity, foreignTransaction } from './chain-identity.ts';
 import { type AnnouncedBlock, announcedBlock, type ChainChange, chainWriter } from './chain-writer.ts';
@@ -126,7 +125,7 @@ export function eventRouter({ db, journal, identity, changed, log, ...options }:
     onUnreadPrint: unreadPrintLog(log),
     onUnknownKind: ({ what, reason }) => unknown.note(what, reason),
   });
-  const chain = chainWriter(db, { effects, mempool, payloads: blockPayloads(db, journal) });
+  const chain = chainWriter(db, journal, { effects, mempool });
   const burnBlocks = burnBlockWriter(db);
   const addAttachments = attachmentWriter(db);
   const startOf = historyStarts(chain, () => requiresWhole);

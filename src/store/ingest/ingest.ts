@@ -23,15 +23,14 @@ import { logIdentityQuery } from '../queries/blocks/chain.ts';
 import { valueIndexes } from '../queries/contracts/value-search.ts';
 import { tokenJobCounts } from '../queries/tokens/metadata.ts';
 import type { WriterConnection } from '../read/index-file.ts';
-import { blockPayloads } from './block-payloads.ts';
 import { chainIdentity } from './chain-identity.ts';
-import { chainReader } from './chain-writer.ts';
 import { type Commander, entryCommands, knownCommands } from './commands.ts';
 import { CommitCount } from './commit-count.ts';
 import type { IngestLog, Outcome, PreparedEntry, ReceivedEvent } from './event.ts';
 import { type EventRouter, eventRouter } from './event-router.ts';
 import { faucetCommands, faucetRequests } from './faucet-requests.ts';
 import { startCommand } from './history-start.ts';
+import { knownBlocks } from './known-blocks.ts';
 import { identityCommand, logIdentity, newIdentity } from './log-identity.ts';
 import { oldNameCommands } from './old-names.ts';
 import type { ChainHistory, ComposeMachine } from './state-machine.ts';
@@ -179,7 +178,7 @@ function startIngest(options: IngestOptions, opened: DisposableStack) {
   const reader = opened.use(openToRead(indexPath(home)));
   const published = {
     hooks: hookReads(reader),
-    history: toHistory(chainReader(reader, blockPayloads(reader, journal)), identity.networkOrTest),
+    history: toHistory(knownBlocks(reader, journal), identity.networkOrTest),
   };
 
   /** Commits all applied events, then creates the missing secondary indexes. */

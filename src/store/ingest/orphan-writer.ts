@@ -1,0 +1,46 @@
+/** Writes orphaned blocks, with the ids of their transactions for look-ups. */
+import type { Database } from 'bun:sqlite';
+import type { Block } from '../../chain/block.ts';
+import { deployedContract } from '../effects/transaction-writer.ts';
+import { query } from '../rows/statement.ts';
+import { inserterIfAbsent, table } from '../rows/table.ts';
+import { orphanedBlocksTable, orphanedTransactionsTable } from '../rows/tables.ts';
+
+/** Writes through this connection, inside the transaction that is open on it. */
+export function orphanWriter(db: Database) {
+  const blocks = table(db, orphanedBlocksTable);
+  // A transaction of Stacks 1 may occur twice in block 1 with the genesis transactions.
+  const addTransaction = inserterIfAbsent(db, orphanedTransactionsTable);
+  const removeTransaction = query<null, [Uint8Array, Uint8Array]>`
+    DELETE FROM orphaned_transactions WHERE tx_id = ?1 AND index_block_hash = ?2`.prepared(db);
+
+  return {
+    /** Adds an orphan. Block 0 gets no rows of transactions, because block 1 shows its transactions. */
+    add(block: Block): void {
+      const index_block_hash = block.indexBlockHash;
+      blocks.add({
+        index_block_hash,
+        height: block.height,
+        parent_index_block_hash: block.parentIndexBlockHash,
+        block_hash: block.blockHash,
+        burn_block_hash: block.burnBlockHash,
+        burn_block_height: block.burnBlockHeight,
+      });
+      if (block.height === 0) return;
+      for (const transaction of block.transactions) {
+        addTransaction({
+          tx_id: transaction.txId,
+          index_block_hash,
+          type: transaction.payload.typeId,
+          contract: deployedContract(transaction),
+        });
+      }
+    },
+
+    /** Removes an orphan that becomes canonical. */
+    remove({ indexBlockHash, transactions }: Block): void {
+      blocks.remove({ index_block_hash: indexBlockHash });
+      for (const { txId } of transactions) removeTransaction.run(txId, indexBlockHash);
+    },
+  };
+}
