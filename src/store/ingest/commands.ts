@@ -82,37 +82,6 @@ const unknownCommand = (type: string): OperatorError =>
     'Run the newer version of Stackside that wrote it, or restore an archive of the log up to an entry before it (stackside restore --until-entry).',
   );
 
-/** The commands of all registries. */
-export function knownCommands() {
-  const commands = new Map<string, ApplyCommand | BatchedCommand<object>>();
-
-  return {
-    add(registry: CommandRegistry): void {
-      for (const [type, command] of Object.entries(registry)) {
-        if (commands.has(type)) throw new Error(`there are two commands of the type ${type}`);
-        commands.set(type, command);
-      }
-    },
-
-    has: (type: string): boolean => commands.has(type),
-
-    /** Applies a command without batches. */
-    apply({ type, args }: Command, time: number): unknown {
-      const command = commands.get(type);
-      if (typeof command !== 'function') throw new Error(`no command of the type ${type} is applied at once`);
-      return command(args, time);
-    },
-
-    /** @returns a function that applies a batch of a command */
-    batch({ type, args }: Command, time: number): () => boolean {
-      const command = commands.get(type);
-      if (command === undefined || typeof command === 'function') throw new Error(`${type} has no batches`);
-      return command.batch(args, time);
-    },
-  };
-}
-type KnownCommands = ReturnType<typeof knownCommands>;
-
 /** Milliseconds of a turn of long work, after which events of the node are accepted. */
 const TURN_MS = 10;
 
@@ -120,7 +89,10 @@ const TURN_MS = 10;
  * Applies batches until one returns that the work is done, or the turn is over.
  * @returns the number of applied batches, and whether the work is done
  */
-function applyBatches(batch: () => boolean, clock: Pick<Clock, 'monotonic'>): { batches: number; done: boolean } {
+export function applyBatches(
+  batch: () => boolean,
+  clock: Pick<Clock, 'monotonic'>,
+): { batches: number; done: boolean } {
   const end = clock.monotonic() + TURN_MS;
   let batches = 0;
   do {
@@ -226,21 +198,44 @@ function returnedResults() {
 export type EntryCommands = ReturnType<typeof entryCommands>;
 
 /** Applies commands in the open transaction. */
-export function entryCommands(db: Database, commands: KnownCommands) {
+export function entryCommands(db: Database) {
+  const commands = new Map<string, ApplyCommand | BatchedCommand<object>>();
   const totalChanges = query<{ changes: number }>`SELECT total_changes() AS changes`.prepared(db);
   const changes = (): number => totalChanges.get()?.changes ?? 0;
   const results = returnedResults();
 
-  function applyCommand({ type, args, steps }: EntryCommand, time: number): unknown {
-    if (steps === undefined) return commands.apply({ type, args }, time);
-    const batch = commands.batch({ type, args }, time);
+  /** Applies a command without batches. */
+  function applyAtOnce({ type, args }: Command, time: number): unknown {
+    const command = commands.get(type);
+    if (typeof command !== 'function') throw new Error(`no command of the type ${type} is applied at once`);
+    return command(args, time);
+  }
+
+  /** @returns a function that applies a batch of a command */
+  function batchOf({ type, args }: Command, time: number): () => boolean {
+    const command = commands.get(type);
+    if (command === undefined || typeof command === 'function') throw new Error(`${type} has no batches`);
+    return command.batch(args, time);
+  }
+
+  function applyCommand(command: EntryCommand, time: number): unknown {
+    if (command.steps === undefined) return applyAtOnce(command, time);
+    const batch = batchOf(command, time);
     let done = false;
-    for (let count = 0; count < steps; count++) done = batch();
+    for (let count = 0; count < command.steps; count++) done = batch();
     return done;
   }
 
   return {
     listener: results.listener,
+
+    /** Adds the commands of a registry. */
+    add(registry: CommandRegistry): void {
+      for (const [type, command] of Object.entries(registry)) {
+        if (commands.has(type)) throw new Error(`there are two commands of the type ${type}`);
+        commands.set(type, command);
+      }
+    },
 
     /**
      * Applies an entry.
@@ -272,20 +267,17 @@ export function entryCommands(db: Database, commands: KnownCommands) {
       const time = millisecondsOf({ receivedAt });
       let result: unknown;
       if (isBatched) {
-        const { batches, done } = applyBatches(commands.batch(command, time), clock);
+        const { batches, done } = applyBatches(batchOf(command, time), clock);
         command.steps = batches;
         result = done;
       } else {
-        result = commands.apply(command, time);
+        result = applyAtOnce(command, time);
       }
       const event = { path: COMMAND_PATH, text: JSON.stringify(command), receivedAt };
       return { result, event: changes() === changesBefore ? null : event };
     },
   };
 }
-
-/** Writes to a local table in the writer's queue, all or nothing. @throws errors of `change`, StoreUnavailableError */
-export type LocalWrite = <T>(change: () => T) => Promise<T>;
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
@@ -308,13 +300,3 @@ export async function turnOrFailure(
     return true;
   }
 }
-
-/** Makes a function that does long work in batches, a turn at a time. */
-export const batchTurns =
-  (write: LocalWrite, clock: Clock) =>
-  /** Applies the batches of a turn in a transaction, like {@link turnOrFailure}. It calls `failed` in a transaction, too. */
-  (batch: () => boolean, failed: (reason: string, error: unknown) => void): Promise<boolean> =>
-    turnOrFailure(
-      () => write(() => applyBatches(batch, clock).done),
-      (reason, error) => write(() => failed(reason, error)),
-    );

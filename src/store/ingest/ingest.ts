@@ -24,7 +24,7 @@ import { valueIndexes } from '../queries/contracts/value-search.ts';
 import { tokenJobCounts } from '../queries/tokens/metadata.ts';
 import type { WriterConnection } from '../read/index-file.ts';
 import { chainIdentity } from './chain-identity.ts';
-import { type Commander, entryCommands, knownCommands } from './commands.ts';
+import { type Commander, entryCommands } from './commands.ts';
 import { CommitCount } from './commit-count.ts';
 import type { IngestLog, Outcome, PreparedEntry, ReceivedEvent } from './event.ts';
 import { type EventRouter, eventRouter } from './event-router.ts';
@@ -128,17 +128,16 @@ function openParts(options: IngestOptions, opened: DisposableStack) {
     requiresWhole: options.history === 'full',
     changed: (change, time) => machine.follower.changed(change, time),
   });
-  const registry = knownCommands();
-  const commands = entryCommands(db, registry);
+  const commands = entryCommands(db);
   const logName = logIdentity(db, () => machine.follower.identityChanged());
-  registry.add(logName.commands);
-  registry.add(router.commands);
-  registry.add(oldNameCommands(db));
-  registry.add(faucetCommands(faucetRequests(db)));
-  registry.add(tokenCommands(db));
+  commands.add(logName.commands);
+  commands.add(router.commands);
+  commands.add(oldNameCommands(db));
+  commands.add(faucetCommands(faucetRequests(db)));
+  commands.add(tokenCommands(db));
   const history = toHistory(router.chain, identity.networkOrTest);
   const machine = compose({ store: hookStore(db), history, network: identity.network });
-  registry.add(machine.commands);
+  commands.add(machine.commands);
   const writer = new Writer({
     index: db,
     journal,

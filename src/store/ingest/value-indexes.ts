@@ -18,7 +18,7 @@ import { query, type Stored } from '../rows/statement.ts';
 import { numberedInserter } from '../rows/table.ts';
 import { valueIndexesTable } from '../rows/tables.ts';
 import { type CallColumns, callArguments } from '../rows/value-keys.ts';
-import { batchTurns, type LocalWrite } from './commands.ts';
+import { applyBatches, turnOrFailure } from './commands.ts';
 
 const isSame = (a: ValueIndexChoice, b: ValueIndexChoice): boolean =>
   a.subject === b.subject && a.contract === b.contract && a.scope === b.scope;
@@ -163,6 +163,9 @@ export type ValueIndexEvent =
   | ({ event: 'value_index_changed'; state: 'complete' | 'removed' } & ValueIndexName)
   | UnexpectedEvent;
 
+/** Writes to a local table in the writer's queue, all or nothing. @throws errors of `change`, StoreUnavailableError */
+export type LocalWrite = <T>(change: () => T) => Promise<T>;
+
 interface ValueIndexingOptions {
   write: LocalWrite;
   batch: () => ValueIndexBatch | null;
@@ -181,21 +184,19 @@ const toName = ({ subject, contract, scope }: ValueIndex): ValueIndexName => ({
 
 /** Starts the work on the indexes, in turns between the node's events. @returns a service that stops after the present turn */
 export function startValueIndexing({ write, batch, clock, log }: ValueIndexingOptions): Service {
-  /** Indexes that the batches of a turn filled or removed, which are reported after the commit. */
-  let ended: ValueIndex[] = [];
-  const applyBatches = batchTurns(write, clock);
-
   /** @returns whether no work is left */
   async function turn(): Promise<boolean> {
-    ended = [];
-    const done = await applyBatches(
-      () => {
-        const applied = batch();
-        if (applied?.ended === true) ended.push(applied.index);
-        return applied === null;
-      },
-      (_, cause) => {
-        ended = [];
+    /** Indexes that the turn filled or removed, which are reported after the commit. */
+    const ended: ValueIndex[] = [];
+    const applyBatch = (): boolean => {
+      const applied = batch();
+      if (applied?.ended === true) ended.push(applied.index);
+      return applied === null;
+    };
+    const done = await turnOrFailure(
+      () => write(() => applyBatches(applyBatch, clock).done),
+      async (_, cause) => {
+        ended.length = 0;
         log({ event: 'unexpected_error', part: 'value_index', cause });
       },
     );
@@ -211,7 +212,7 @@ export function startValueIndexing({ write, batch, clock, log }: ValueIndexingOp
     return null;
   }
 
-  const loop = startLoop({
+  return startLoop({
     clock,
     everyMs: RETRY_MS,
     firstMs: 0,
@@ -222,5 +223,4 @@ export function startValueIndexing({ write, batch, clock, log }: ValueIndexingOp
       if (!(cause instanceof StoreUnavailableError)) log({ event: 'unexpected_error', part: 'value_index', cause });
     },
   });
-  return loop;
 }
