@@ -1,4 +1,4 @@
-/** Writes the table `changes`, which readers with subscribers poll, in order. */
+/** Collects the changes of an event, and writes them to the table `changes`, which readers with subscribers poll. */
 import type { Database } from 'bun:sqlite';
 import type { Change } from '../model/change.ts';
 import { type ChangeKind, MEMPOOL_STATE, storedChange } from '../rows/enums.ts';
@@ -43,9 +43,9 @@ export type ChangeWriter = ReturnType<typeof changeWriter>;
 export function changeWriter(db: Database) {
   const insert = numberedInserter(db, changesTable);
   const trim = query<null, [number]>`DELETE FROM changes WHERE id <= ?1`.prepared(db);
-  /**
-   * Moved transactions by id. One event may move a transaction several times: a fork restores it and mines it again.
-   */
+  /** Changes of the chain, in order. */
+  let blocks: Omit<Change, 'id'>[] = [];
+  /** Moved transactions by id. One event may move a transaction several times: a fork restores it and mines it again. */
   const transactions = new Map<string, MempoolMove>();
   /** Whether the changes of the event are pushed to subscribers. */
   let isLive = true;
@@ -55,10 +55,20 @@ export function changeWriter(db: Database) {
     if (id % ROWS_PER_TRIM === 0) trim.run(id - MAX_ROWS);
   }
 
+  function discard(): void {
+    blocks = [];
+    transactions.clear();
+  }
+
   return {
     /** Begins an event. @param live whether its changes are pushed to subscribers */
     begin(live: boolean): void {
       isLive = live;
+    },
+
+    /** A block joined or left the chain, or arrived on another branch. */
+    block(kind: 'block' | 'orphan' | 'undone', indexBlockHash: Uint8Array): void {
+      if (isLive) blocks.push({ kind, subject: indexBlockHash });
     },
 
     /** The state of a transaction in the mempool changed. */
@@ -77,17 +87,19 @@ export function changeWriter(db: Database) {
       if (transaction !== undefined) transaction.announced = true;
     },
 
-    /** Ends an event: writes the changes of the chain, then the changes of the mempool. */
-    end(chain: readonly Omit<Change, 'id'>[]): void {
-      for (const { kind, subject } of chain) write(kind, subject);
-      for (const moved of transactions.values()) {
-        const kind = changeKind(moved);
-        if (kind !== null) write(kind, moved.txId);
+    /** Ends an event: writes the changes of the chain, then the changes of the mempool, unless they aren't pushed. */
+    end(): void {
+      if (isLive) {
+        for (const { kind, subject } of blocks) write(kind, subject);
+        for (const moved of transactions.values()) {
+          const kind = changeKind(moved);
+          if (kind !== null) write(kind, moved.txId);
+        }
       }
-      transactions.clear();
+      discard();
     },
 
-    /** Ends an event that isn't pushed, or that is rolled back. */
-    discard: (): void => transactions.clear(),
+    /** Discards the changes of an event that is rolled back. */
+    discard,
   };
 }

@@ -2,22 +2,17 @@
 import type { Database } from 'bun:sqlite';
 import type { TransactionContent } from '../../chain/block.ts';
 import { type UnknownKind, unknownKinds } from '../../chain/effect.ts';
-import { attachmentMetadata, isNameContract } from '../../chain/name-system.ts';
 import type { Network } from '../../chain/network.ts';
 import { type AnnouncedTransactions, announcedTransactions } from '../../chain/normalise.ts';
 import { isEventPath, isHostPath, type NodePayload, readPayload, WITHHELD_PATH } from '../../chain/payload-reader.ts';
-import type { AttachmentsPayload, DroppedPayload } from '../../chain/payload-schemas.ts';
+import type { DroppedPayload } from '../../chain/payload-schemas.ts';
 import type { PreparedPayload } from '../../chain/prepared.ts';
 import { fromHex } from '../../codec/hex.ts';
-import { lossyText } from '../../codec/utf8.ts';
-import { declaredSubdomains, resolverOf, zoneRecords } from '../../codec/zonefile.ts';
 import { effectsWriter, type UnreadPrint } from '../effects/apply.ts';
 import { dictionaries } from '../effects/dictionary.ts';
 import type { Journal } from '../files/journal.ts';
-import type { Change } from '../model/change.ts';
 import { DROPPED_FOR_UNKNOWN_REASON, droppedState } from '../rows/enums.ts';
-import { inserter, inserterIfAbsent } from '../rows/table.ts';
-import { attachmentsTable, subdomainsTable } from '../rows/tables.ts';
+import { attachmentWriter } from './attachment-writer.ts';
 import { burnBlockWriter } from './burn-block-writer.ts';
 import { type ChainIdentity, foreignTransaction } from './chain-identity.ts';
 import { type AnnouncedBlock, announcedBlock, type ChainChange, chainWriter } from './chain-writer.ts';
@@ -130,8 +125,6 @@ export function eventRouter({ db, journal, identity, changed, log, ...options }:
   const addAttachments = attachmentWriter(db);
   const startOf = historyStarts(chain, () => requiresWhole);
   const addStartingAccount = startingAccountWriter(db);
-  /** Changes of the chain by the event that is being applied. */
-  let chainChanges: Omit<Change, 'id'>[] = [];
 
   function addBlock(
     announced: AnnouncedBlock,
@@ -146,12 +139,10 @@ export function eventRouter({ db, journal, identity, changed, log, ...options }:
       : chain.add(announced, journalId, network(), event.receivedAt);
     if (change === null) return NOTHING;
     changed(change, millisecondsOf(event));
-    for (const { indexBlockHash } of change.reverted) chainChanges.push({ kind: 'undone', subject: indexBlockHash });
-    for (const { indexBlockHash } of change.applied) chainChanges.push({ kind: 'block', subject: indexBlockHash });
+    for (const block of change.reverted) changes.block('undone', block.indexBlockHash);
+    for (const block of change.applied) changes.block('block', block.indexBlockHash);
     // Block 0 is always stored with the orphans, and no subscriber waits for it.
-    if (!isKnown && change.applied.length === 0 && height > 0) {
-      chainChanges.push({ kind: 'orphan', subject: indexBlockHash });
-    }
+    if (!isKnown && change.applied.length === 0 && height > 0) changes.block('orphan', indexBlockHash);
     return { outcome: 'applied', change };
   }
 
@@ -251,11 +242,9 @@ export function eventRouter({ db, journal, identity, changed, log, ...options }:
      * @param live whether its changes are pushed to subscribers
      */
     apply(payload: NodePayload | PreparedPayload, event: ReceivedEvent, journalId: number, live: boolean): Applied {
-      chainChanges = [];
       changes.begin(live);
       const applied = route(payload, event, journalId);
-      if (live) changes.end(chainChanges);
-      else changes.discard();
+      changes.end();
       return applied;
     },
 
@@ -271,53 +260,5 @@ export function eventRouter({ db, journal, identity, changed, log, ...options }:
       },
       committed: unknown.committed,
     } satisfies TransactionListener,
-  };
-}
-
-/**
- * Stores attachments as the node posts them, with the subdomains that zonefiles declare.
- * @returns a function that returns how many were new
- */
-function attachmentWriter(db: Database) {
-  const add = inserterIfAbsent(db, attachmentsTable);
-  const addSubdomain = inserter(db, subdomainsTable);
-
-  /** Only an update declares subdomains; the zonefile of a name's registration does not. */
-  function addSubdomains(id: number, metadata: Uint8Array, content: Uint8Array): void {
-    const named = attachmentMetadata(metadata);
-    if (named === null || named.operation !== 'name-update') return;
-    const records = zoneRecords(lossyText(content));
-    const resolver = resolverOf(records);
-    for (const [record, { label, owner, zonefile }] of declaredSubdomains(records).entries()) {
-      addSubdomain({
-        attachment_id: id,
-        record,
-        subdomain: `${label}.${named.name}`,
-        name: named.name,
-        owner,
-        resolver,
-        zonefile,
-      });
-    }
-  }
-
-  return (attachments: AttachmentsPayload): number => {
-    let added = 0;
-    for (const { content_hash, tx_id, index_block_hash, contract_id, metadata, content } of attachments) {
-      const [metadataBytes, contentBytes] = [fromHex(metadata), fromHex(content)];
-      const id = add({
-        content_hash: fromHex(content_hash),
-        tx_id: fromHex(tx_id),
-        index_block_hash: fromHex(index_block_hash),
-        contract_id,
-        metadata: metadataBytes,
-        content: contentBytes,
-      });
-      // The node may post an attachment more than once.
-      if (id === null) continue;
-      added += 1;
-      if (isNameContract(contract_id)) addSubdomains(id, metadataBytes, contentBytes);
-    }
-    return added;
   };
 }
