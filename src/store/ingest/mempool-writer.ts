@@ -9,8 +9,8 @@ import { query, type Stored } from '../rows/statement.ts';
 import { inserterIfAbsent } from '../rows/table.ts';
 import { earlyDropsTable, minedReceiptsTable } from '../rows/tables.ts';
 import type { ChangeWriter } from './change-writer.ts';
-import { type MempoolRows, mempoolRows, type Receipt } from './mempool-rows.ts';
-import { type Mined, type NonceRivals, nonceRivals } from './nonce-rivals.ts';
+import { mempoolRows, type Receipt } from './mempool-rows.ts';
+import { type Mined, nonceRivals } from './nonce-rivals.ts';
 import type { MempoolRow } from './stored-rows.ts';
 
 const { pending: PENDING, mined: MINED, replaced_by_fee: REPLACED, collected_here: COLLECTED } = MEMPOOL_STATE;
@@ -52,63 +52,6 @@ const neverBroadcast = ({ payload, bitcoinOperation, chainId }: TransactionConte
 const isStorable = ({ sender, sponsor }: TransactionContent): boolean =>
   sender.nonce <= MAX_STORED_INTEGER && (sponsor?.nonce ?? 0n) <= MAX_STORED_INTEGER;
 
-interface Parts {
-  rows: MempoolRows;
-  rivals: NonceRivals;
-  receipts: MinedReceipts;
-  drops: EarlyDrops;
-}
-
-/** Marks a row as dropped by the node. A replaced row stays replaced, and doesn't become pending if its replacement goes. */
-function dropRow(rows: MempoolRows, row: MempoolRow, { state, replacedBy }: Drop): void {
-  if (row.state === REPLACED) rows.dropReplaced(row);
-  else rows.move(row, state === REPLACED ? REPLACED_AND_DROPPED : state, replacedBy);
-}
-
-/**
- * Drops a transaction that becomes pending, if the node posted its drop before.
- * @param since lowest height of the tip at which the drop was posted
- * @returns whether there was such a drop
- */
-function dropEarly({ rows, drops }: Pick<Parts, 'rows' | 'drops'>, txId: Uint8Array, since?: number): boolean {
-  const drop = drops.take(txId, since);
-  const row = drop === null ? null : rows.find(txId);
-  if (drop === null || row === null) return false;
-  dropRow(rows, row, drop);
-  return true;
-}
-
-/**
- * Makes transactions pending again that left the chain, with the rivals that they had ruled out. Drops those that the node
- * has dropped since.
- * @returns the ids of the pending ones
- */
-function restore(
-  { rows, rivals, receipts, drops }: Parts,
-  restored: readonly RestoredTransaction[],
-  receiptHeight: number,
-): Uint8Array[] {
-  const back: Uint8Array[] = [];
-  for (const { content, position, burnBlockTime } of restored) {
-    const receipt = receipts.take(position);
-    if (content.bitcoinOperation) continue;
-    const row = rows.find(content.txId);
-    if (row !== null) {
-      rows.move(row, PENDING);
-      back.push(content.txId);
-    } else if (receipt !== null || !neverBroadcast(content)) {
-      rows.add(content, receipt ?? { time: burnBlockTime * MICROSECONDS, height: receiptHeight });
-      back.push(content.txId);
-    }
-    for (const rival of rivals.of(content)) {
-      if (rival.state !== REPLACED) continue;
-      rows.move(rival, PENDING);
-      back.push(rival.tx_id);
-    }
-  }
-  return back.filter((txId) => !dropEarly({ rows, drops }, txId));
-}
-
 export type MempoolWriter = ReturnType<typeof mempoolWriter>;
 
 /** Changes the mempool in the open transaction. */
@@ -129,6 +72,52 @@ export function mempoolWriter(db: Database, dictionaries: Dictionaries, changes:
   const minedAmong = (spenders: readonly Mined[], txId: Uint8Array): Pick<Mined, 'position'> | null =>
     spenders.find(({ tx_id }) => Buffer.compare(tx_id, txId) === 0) ?? withoutNonce.get(txId);
   const isMined = (row: MempoolRow): boolean => minedAmong(rivals.minedWith(row), row.tx_id) !== null;
+
+  /** Marks a row as dropped by the node. A replaced row stays replaced, and doesn't become pending if its replacement goes. */
+  function dropRow(row: MempoolRow, { state, replacedBy }: Drop): void {
+    if (row.state === REPLACED) rows.dropReplaced(row);
+    else rows.move(row, state === REPLACED ? REPLACED_AND_DROPPED : state, replacedBy);
+  }
+
+  /**
+   * Drops a transaction that becomes pending, if the node posted its drop before.
+   * @param since lowest height of the tip at which the drop was posted
+   * @returns whether there was such a drop
+   */
+  function dropEarly(txId: Uint8Array, since?: number): boolean {
+    const drop = drops.take(txId, since);
+    const row = drop === null ? null : rows.find(txId);
+    if (drop === null || row === null) return false;
+    dropRow(row, drop);
+    return true;
+  }
+
+  /**
+   * Makes transactions pending again that left the chain, with the rivals that they had ruled out. Drops those that the node
+   * has dropped since.
+   * @returns the ids of the pending ones
+   */
+  function restore(restored: readonly RestoredTransaction[], receiptHeight: number): Uint8Array[] {
+    const back: Uint8Array[] = [];
+    for (const { content, position, burnBlockTime } of restored) {
+      const receipt = receipts.take(position);
+      if (content.bitcoinOperation) continue;
+      const row = rows.find(content.txId);
+      if (row !== null) {
+        rows.move(row, PENDING);
+        back.push(content.txId);
+      } else if (receipt !== null || !neverBroadcast(content)) {
+        rows.add(content, receipt ?? { time: burnBlockTime * MICROSECONDS, height: receiptHeight });
+        back.push(content.txId);
+      }
+      for (const rival of rivals.of(content)) {
+        if (rival.state !== REPLACED) continue;
+        rows.move(rival, PENDING);
+        back.push(rival.tx_id);
+      }
+    }
+    return back.filter((txId) => !dropEarly(txId));
+  }
 
   return {
     /** Writes the rows that are buffered until the end of a transaction; called before each commit. */
@@ -153,7 +142,7 @@ export function mempoolWriter(db: Database, dictionaries: Dictionaries, changes:
           if (transaction === null) {
             rows.add(content, receipt);
             if (spenders.length === 0) unspent.add(content.txId);
-            if (dropEarly({ rows, drops }, content.txId, receipt.height - LATE_BLOCKS)) others++;
+            if (dropEarly(content.txId, receipt.height - LATE_BLOCKS)) others++;
             else waiting.push(content.txId);
           } else if (receipts.store(transaction.position, receipt, receipt.height)) others++;
           // The node announced the transaction again because it reverted the transaction's block.
@@ -184,7 +173,7 @@ export function mempoolWriter(db: Database, dictionaries: Dictionaries, changes:
         if (row === null || row.state === MINED) {
           if (drops.store(txId, drop, height)) others++;
         } else if (row.state === PENDING || row.state === REPLACED) {
-          dropRow(rows, row, drop);
+          dropRow(row, drop);
           if (row.state === PENDING) dropped++;
           else others++;
         }
@@ -210,13 +199,10 @@ export function mempoolWriter(db: Database, dictionaries: Dictionaries, changes:
       heights: { before: number; after: number },
       now: number,
     ): void {
-      const back = restore({ rows, rivals, receipts, drops }, restored, heights.before);
-      const signed = confirmed.filter(({ content }) => !content.bitcoinOperation);
-      // If a transaction's signer can't be read, the transaction may still have been announced.
-      const announced = confirmed.filter(
-        ({ content }) => !content.bitcoinOperation || content.payload.type === 'unknown',
-      );
-      for (const { content, position } of announced) {
+      const back = restore(restored, heights.before);
+      for (const { content, position } of confirmed) {
+        // If a transaction's signer can't be read, the transaction may still have been announced.
+        if (content.bitcoinOperation && content.payload.type !== 'unknown') continue;
         const row = rows.find(content.txId);
         if (row === null) continue;
         rows.mine(row);
@@ -224,7 +210,7 @@ export function mempoolWriter(db: Database, dictionaries: Dictionaries, changes:
       }
       receipts.trim(heights.after);
       drops.trim(heights.after);
-      for (const { content } of signed) rivals.ruleOut(content);
+      for (const { content } of confirmed) if (!content.bitcoinOperation) rivals.ruleOut(content);
       rivals.resolve(back);
       rows.touch(now);
     },
@@ -277,8 +263,6 @@ const LATE_BLOCKS = 10;
  * fork, it drops mined transactions whose blocks are orphaned only later. A drop is applied when its transaction would become
  * pending.
  */
-type EarlyDrops = ReturnType<typeof earlyDrops>;
-
 function earlyDrops(db: Database) {
   const add = inserterIfAbsent(db, earlyDropsTable);
   const find = query<Stored<'early_drops', 'state' | 'replaced_by_tx_id' | 'height'>, [Uint8Array]>`
@@ -314,10 +298,10 @@ function earlyDrops(db: Database) {
   };
 }
 
-/** Times at which canonical transactions reached the mempool, for a reorganization that makes them pending again. */
-type MinedReceipts = ReturnType<typeof minedReceipts>;
-
-/** Stores receipts by the position of their transaction on the chain. */
+/**
+ * Times at which canonical transactions reached the mempool, for a reorganization that makes them pending again. They are
+ * stored by the position of their transaction on the chain.
+ */
 function minedReceipts(db: Database) {
   const add = inserterIfAbsent(db, minedReceiptsTable);
   const take = query<Stored<'mined_receipts', 'received_at' | 'receipt_block_height'>, [number]>`

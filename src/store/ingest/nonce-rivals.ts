@@ -49,8 +49,6 @@ function minedUsers(db: Database): (spends: Spends) => Mined[] {
   return ({ sender, nonce, payer, payerNonce }) => users.all(sender, nonce, payer, payerNonce);
 }
 
-export type NonceRivals = ReturnType<typeof nonceRivals>;
-
 /** Resolves which of several rivals is pending. */
 export function nonceRivals(db: Database, { principals }: Dictionaries, rows: MempoolRows) {
   const spenders = minedUsers(db);
