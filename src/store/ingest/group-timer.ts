@@ -13,7 +13,7 @@ const WINDOW_MS = 1_000;
 /** Pause before the next commit within the window, as a multiple of the last commit's duration. */
 const REST = 10;
 
-export interface GroupTimerOptions {
+interface GroupTimerOptions {
   clock: Pick<Clock, 'after' | 'monotonic'>;
   /** Whether somebody waits for the next commit. */
   isAwaited: () => boolean;
@@ -30,9 +30,8 @@ export class GroupTimer {
   /** The earliest time of the next commit. */
   #restsUntil = Number.NEGATIVE_INFINITY;
   #cancelQuiet: Cancel | null = null;
-  #cancelWindow: Cancel | null = null;
-  /** End of the window, on the monotonic clock. */
-  #end = 0;
+  /** The timer of the window, and the window's end on the monotonic clock; null if no group is pending. */
+  #window: { end: number; cancel: Cancel } | null = null;
 
   constructor(options: GroupTimerOptions) {
     this.#options = options;
@@ -48,19 +47,18 @@ export class GroupTimer {
     this.#cancelQuiet?.();
     this.#cancelQuiet = clock.after(Math.max(QUIET_MS, this.#restsUntil - now), commit);
     // If every event restarted the timer, it would never fire.
-    if (this.#cancelWindow !== null && end === this.#end) return;
-    this.#cancelWindow?.();
-    this.#end = end;
-    this.#cancelWindow = clock.after(Math.max(0, end - now), commit);
+    if (this.#window?.end === end) return;
+    this.#window?.cancel();
+    this.#window = { end, cancel: clock.after(Math.max(0, end - now), commit) };
   }
 
   /** Ends the wait, since the group is committed or lost. */
   cancel(): void {
     this.#cancelQuiet?.();
-    this.#cancelWindow?.();
+    this.#window?.cancel();
     this.#startedAt = null;
     this.#cancelQuiet = null;
-    this.#cancelWindow = null;
+    this.#window = null;
   }
 
   /** Runs a commit, and measures how long the writer rests after it. @throws errors of `commit` */

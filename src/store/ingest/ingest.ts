@@ -75,19 +75,6 @@ export interface IngestOptions {
   lockLost?: (error: OperatorError) => void;
 }
 
-/** Opens a data directory for writing, and brings the index up to its journal. */
-export function openIngest(options: IngestOptions) {
-  const opened = new DisposableStack();
-  try {
-    return startIngest(options, opened);
-  } catch (error) {
-    // The caller may fix the cause and open the directory again.
-    opened.dispose();
-    throw error;
-  }
-}
-export type Ingest = ReturnType<typeof openIngest>;
-
 /** The log of a host, and the writer of its entries. Every function that writes is called in the writer's queue. */
 export interface HostEntries
   extends Pick<Journal, 'after' | 'head' | 'chainAt' | 'pathsAfter'>,
@@ -111,7 +98,10 @@ const toHistory = (chain: ChainLookups, network: () => Network): ChainHistory =>
   block: (indexBlockHash) => chain.stored(indexBlockHash, network()),
 });
 
-/** Opens the files, and makes the state machine and the writer. */
+/**
+ * Opens the files, and makes the state machine and the writer.
+ * @param opened receives the opened files, which it closes in reverse order
+ */
 function openParts(options: IngestOptions, opened: DisposableStack) {
   const { log, machine: compose, lockLost = () => {}, random = systemRandom } = options;
   const files = openDataFiles(options, opened);
@@ -162,10 +152,14 @@ function openParts(options: IngestOptions, opened: DisposableStack) {
   return { files, health, identity, commits, router, writer, requireLock };
 }
 
-/** @param opened receives the opened files, which it closes in reverse order */
-function startIngest(options: IngestOptions, opened: DisposableStack) {
+export type Ingest = ReturnType<typeof openIngest>;
+
+/** Opens a data directory for writing, and brings the index up to its journal. */
+export function openIngest(options: IngestOptions) {
   const { directory, chainId, valueIndexes: choices, load, log } = options;
-  const { files, health, identity, commits, router, writer, requireLock } = openParts(options, opened);
+  // If this fails, the caller may fix the cause and open the directory again.
+  using opening = new DisposableStack();
+  const { files, health, identity, commits, router, writer, requireLock } = openParts(options, opening);
   const { home, db, journal } = files;
 
   const wasUnbound = identity.chainId() === null;
@@ -174,11 +168,7 @@ function startIngest(options: IngestOptions, opened: DisposableStack) {
   if (choices !== undefined) chooseValueIndexes(db, choices, (change) => writer.local(change));
   // An import pushes no changes.
   writer.isLive = load !== 'bulk';
-  const reader = opened.use(openToRead(indexPath(home)));
-  const published = {
-    hooks: hookReads(reader),
-    history: toHistory(knownBlocks(reader, journal), identity.networkOrTest),
-  };
+  const reader = opening.use(openToRead(indexPath(home)));
 
   /** Commits all applied events, then creates the missing secondary indexes. */
   function secondaryIndexesLeft(): Iterable<SecondaryIndexProgress> {
@@ -200,6 +190,7 @@ function startIngest(options: IngestOptions, opened: DisposableStack) {
     rollback: () => writer.rollback(),
     follow: (...args) => writer.follow(...args),
   };
+  const opened = opening.move();
 
   return {
     /**
@@ -266,8 +257,10 @@ function startIngest(options: IngestOptions, opened: DisposableStack) {
     /** Null before the first block, unless it was set. */
     network: identity.network,
 
-    /** The committed chain and chainhooks. */
-    ...published,
+    /** The committed chainhooks. */
+    hooks: hookReads(reader),
+    /** The committed chain. */
+    history: toHistory(knownBlocks(reader, journal), identity.networkOrTest),
     /** Gifts of the faucets. */
     faucetRequests: { count: faucetRequests(reader).count },
     /** Numbers of token-metadata lookups, by work and state. */
