@@ -4,7 +4,9 @@
  */
 import type { Database } from 'bun:sqlite';
 import type { EffectOf, Sign } from '../../chain/effect.ts';
-import type { BitcoinOutput, StakingChangeOf } from '../../chain/pox/staking.ts';
+import type { StakingChangeOf } from '../../chain/pox/staking.ts';
+import { encodeOutputs } from '../queries/staking/staking.ts';
+import { NO_CYCLE, PRECISION } from '../queries/staking/staking-rewards.ts';
 import { KEY_ACTION, NO_BOND, storedKeyAction } from '../rows/enums.ts';
 import { query, type Stored } from '../rows/statement.ts';
 import { inserterIfAbsent, table, upserter } from '../rows/table.ts';
@@ -50,9 +52,13 @@ export function stakingWriter(db: Database, dictionaries: Dictionaries) {
     bond_distribution: (change, _, sign) => rewards.distribute(change, sign),
     reward_calculation(change, _, sign) {
       rewards.calculate(change, sign);
-      cycles.move(change.cycle, sign, [change.bondSats, change.stakeSats, change.reserveSats, 0n]);
+      cycles.move(change.cycle, sign, {
+        bonds: change.bondSats,
+        stakes: change.stakeSats,
+        reserve: change.reserveSats,
+      });
     },
-    signer_claim: ({ cycle, sats }, _, sign) => cycles.move(cycle, sign, [0n, 0n, 0n, sats]),
+    signer_claim: ({ cycle, sats }, _, sign) => cycles.move(cycle, sign, { claimed: sats }),
     reward_claim: (change, _, sign) => rewards.claim(change, sign),
   };
   const apply = <Kind extends StakingEffect['change']['kind']>(
@@ -112,18 +118,6 @@ function stakeWriter(db: Database, { principals }: Dictionaries) {
 
 type Position = Stored<'bond_positions'>;
 type Schedule = Stored<'bonds', 'first_cycle' | 'start_height' | 'unlock_cycle' | 'unlock_height'>;
-
-/** Transaction id and index (4 bytes, big-endian) of each output. */
-const outputsColumn = (outputs: readonly BitcoinOutput[] | null): Uint8Array | null =>
-  outputs === null
-    ? null
-    : Buffer.concat(
-        outputs.flatMap(({ txId, index }) => {
-          const number = new Uint8Array(4);
-          new DataView(number.buffer).setUint32(0, index);
-          return [txId, number];
-        }),
-      );
 
 /** The reward cycle of a Bitcoin height, computed from the first and the unlock cycle of a bond. */
 function cycleAt(height: number, { first_cycle, start_height, unlock_cycle, unlock_height }: Schedule): number {
@@ -282,7 +276,11 @@ function bondPositionWriter(db: Database, { principals }: Dictionaries, totals: 
           registrations.remove(event);
           return;
         }
-        registrations.add({ ...event, staker_id: key.staker_id, outputs: outputsColumn(change.outputs) });
+        registrations.add({
+          ...event,
+          staker_id: key.staker_id,
+          outputs: change.outputs === null ? null : encodeOutputs(change.outputs),
+        });
         enrol(change, place, change.firstCycle);
         stakes.end(change.staker, change.firstCycle, place);
       });
@@ -347,6 +345,7 @@ function bondTotals(db: Database) {
 }
 
 const CYCLE_SUMS = ['bonds', 'stakes', 'reserve', 'claimed'] as const;
+type CycleSum = (typeof CYCLE_SUMS)[number];
 
 /** Writes the rewards of reward cycles. */
 function cycleRewardsWriter(db: Database) {
@@ -354,16 +353,13 @@ function cycleRewardsWriter(db: Database) {
   const set = upserter(db, cycleRewardsTable, { replaced: CYCLE_SUMS });
   const remove = query<null, [number]>`DELETE FROM cycle_rewards WHERE cycle = ?1`.prepared(db);
   return {
-    /** Adds sats to the sums of a cycle, or subtracts them. @param by in the order of {@link CYCLE_SUMS} */
-    move(cycle: number, sign: Sign, by: readonly [bigint, bigint, bigint, bigint]): void {
-      const cycleRow = find.get(cycle);
-      const sums = CYCLE_SUMS.map((column, i) => BigInt(cycleRow?.[column] ?? 0) + BigInt(sign) * by[i]!);
-      if (sums.every((sum) => sum === 0n)) {
-        remove.run(cycle);
-        return;
-      }
-      const [bonds = '', stakes = '', reserve = '', claimed = ''] = sums.map(String);
-      set({ cycle, bonds, stakes, reserve, claimed });
+    /** Adds sats to the sums of a cycle, or subtracts them. */
+    move(cycle: number, sign: Sign, by: Partial<Record<CycleSum, bigint>>): void {
+      const row = find.get(cycle);
+      const sum = (column: CycleSum): string => String(BigInt(row?.[column] ?? 0) + BigInt(sign) * (by[column] ?? 0n));
+      const sums = { bonds: sum('bonds'), stakes: sum('stakes'), reserve: sum('reserve'), claimed: sum('claimed') };
+      if (Object.values(sums).every((sats) => sats === '0')) remove.run(cycle);
+      else set({ cycle, ...sums });
     },
   };
 }
@@ -396,8 +392,6 @@ interface Share extends Pick<Weight, 'staker' | 'address' | 'signer'> {
 
 type StakeRow = WeightRow & Stored<'stakes', 'first_cycle' | 'unlock_cycle'>;
 
-/** Rates are rewards for one unit, times this. */
-const PRECISION = 10n ** 18n;
 /** Micro-STX that must be delegated to a signer for it to be one in a cycle. */
 const SIGNER_MINIMUM = 50_000_000_000n;
 /** A cycle after all others: the newest state of each position counts. */
@@ -493,9 +487,6 @@ function stakingRewardsWriter(db: Database, { principals }: Dictionaries, totals
     },
   };
 }
-
-/** The cycle of a distribution that belongs to no calculation. */
-const NO_CYCLE = -1;
 
 /** Writes keys of signers: registrations, the last of which is current, grants and revocations. */
 function signerKeyWriter(db: Database, { principals }: Dictionaries) {

@@ -73,8 +73,11 @@ type ShareRow = Stored<'staking_shares', 'staker_id' | 'address' | 'bond_index' 
 /** Maximum number of rows of each table that a page reads, newest first. */
 const MAX_ROWS = 2_000;
 
-/** Sats of a share are stored times this. */
-const PRECISION = 10n ** 18n;
+/** Rates are rewards for one unit, and earnings of shares are sats, both times this. */
+export const PRECISION = 10n ** 18n;
+
+/** The cycle of a share that was distributed without a calculation. */
+export const NO_CYCLE = -1;
 
 type LockRow = Stored<'stx_locks', 'amount' | 'unlock_height'> &
   Stored<'blocks', 'burn_block_height'> &
@@ -269,8 +272,7 @@ export function stakingRewardQueries(db: Database) {
       until = Math.min(until, row.weight_cycle);
     }
     for (const { bond_index, cycle, earned, claimed } of read.earnings.all(staker, MAX_ROWS)) {
-      // Rewards distributed without a calculation belong to no cycle.
-      if (cycle < 0) continue;
+      if (cycle === NO_CYCLE) continue;
       const stackedCycle = add(bond_index, cycle, 0n, 0n);
       stackedCycle.earned = (stackedCycle.earned ?? 0n) + BigInt(earned) / PRECISION;
       stackedCycle.claimed = (stackedCycle.claimed ?? 0n) + BigInt(claimed);

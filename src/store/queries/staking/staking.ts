@@ -3,6 +3,7 @@
 import type { Database } from 'bun:sqlite';
 import { bytesEqual } from '../../../base/bytes-equal.ts';
 import { heightOf, positionOf } from '../../../chain/position.ts';
+import type { BitcoinOutput } from '../../../chain/pox/staking.ts';
 import type { Cursor, Page } from '../../model/page.ts';
 import type {
   Bond,
@@ -19,7 +20,7 @@ import type {
   StakingSummary,
 } from '../../model/staking.ts';
 import { decimalOf } from '../../rows/amounts.ts';
-import { KEY_ACTION } from '../../rows/enums.ts';
+import { KEY_ACTION, NO_BOND } from '../../rows/enums.ts';
 import { columnList, heightIn } from '../../rows/expressions.ts';
 import { optional, query, type Stored, statements } from '../../rows/statement.ts';
 import { down, orderedList, up } from '../list.ts';
@@ -245,7 +246,7 @@ export function stakingPrincipalQueries(db: Database) {
         bonds.stxLocked += BigInt(row.stx_locked);
       }
       for (const { bond_index, accrued, claimed } of rewards.all(id)) {
-        const sums = bond_index < 0 ? stx.rewards : bonds.rewards;
+        const sums = bond_index === NO_BOND ? stx.rewards : bonds.rewards;
         sums.accrued += BigInt(accrued);
         sums.claimed += BigInt(claimed);
       }
@@ -348,11 +349,21 @@ const bondOf = (row: BondRow): Bond => ({
 
 const allowanceOf = ({ staker, sats }: AllowanceRow): BondAllowance => ({ staker, sats });
 
+/** Bytes of a transaction id, and of an output: its transaction's id and its index (4 bytes, big-endian). */
 const TX_ID = 32;
 const OUTPUT = TX_ID + 4;
 
-/** Decodes the outputs of a lock on Bitcoin, as `effects/` encodes them. */
-function outputsOf(bytes: Uint8Array): { txId: Uint8Array; index: number }[] {
+/** Encodes the outputs of a lock on Bitcoin for the column `outputs`. */
+export const encodeOutputs = (outputs: readonly BitcoinOutput[]): Uint8Array =>
+  Buffer.concat(
+    outputs.flatMap(({ txId, index }) => {
+      const number = new Uint8Array(4);
+      new DataView(number.buffer).setUint32(0, index);
+      return [txId, number];
+    }),
+  );
+
+function decodeOutputs(bytes: Uint8Array): BitcoinOutput[] {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
   return Array.from({ length: bytes.length / OUTPUT }, (_, i) => ({
     txId: bytes.subarray(i * OUTPUT, i * OUTPUT + TX_ID),
@@ -366,7 +377,7 @@ const registrationOf = (row: RegistrationRow): BondRegistration => ({
   sats: row.sats,
   stx: row.stx,
   txId: row.tx_id,
-  outputs: row.outputs === null ? null : outputsOf(row.outputs),
+  outputs: row.outputs === null ? null : decodeOutputs(row.outputs),
 });
 
 export function bondQueries(db: Database) {
