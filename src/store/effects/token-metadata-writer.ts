@@ -2,8 +2,8 @@
 import type { Database } from 'bun:sqlite';
 import type { EffectOf } from '../../chain/effect.ts';
 import { heightOf } from '../../chain/position.ts';
-import { FT_TOKEN, type TokenFamily } from '../../chain/token-contracts.ts';
-import { sortable } from '../rows/amounts.ts';
+import type { TokenFamily } from '../../chain/token-contracts.ts';
+import { ALL_TOKENS, FT_TOKEN_ID, storedTokenId } from '../queries/tokens/metadata.ts';
 import {
   COUNTER,
   JOB_STATE,
@@ -20,12 +20,6 @@ import { tokenContractsTable, tokenEventsTable, tokenJobsTable, tokensTable } fr
 import type { Dictionaries } from './dictionary.ts';
 import { counter } from './hot-rows.ts';
 import { namePartWriter } from './name-part-writer.ts';
-
-/** The token id in rows about a whole contract: its own lookups, and notifications about all its tokens. */
-export const ALL_TOKENS = '';
-
-/** A token id as it is stored. */
-export const storedTokenId = (token: bigint): string => sortable(token.toString());
 
 /** Maximum stored seconds between two lookups of a dynamic token: a contract may print any number. */
 const MAX_TTL = 10n ** 10n;
@@ -177,7 +171,6 @@ export function metadataWriters(db: Database, { principals, assets }: Dictionari
   const setSupply = query<null, [number, string, string]>`
     UPDATE tokens SET supply = ?3 WHERE contract_id = ?1 AND token_id = ?2`.prepared(db);
   const jobsSince = query<JobRow, [number]>`SELECT * FROM token_jobs WHERE asked_height >= ?1`.prepared(db);
-  const FT_TOKEN_ID = storedTokenId(FT_TOKEN);
 
   const findContract = (contract: string): TokenContractRow | null => {
     const id = principals.find(contract);

@@ -8,15 +8,9 @@ import { heightOf, positionsOf } from '../../chain/position.ts';
 import { FT_TOKEN } from '../../chain/token-contracts.ts';
 import { fromHex } from '../../codec/hex.ts';
 import { namePartWriter } from '../effects/name-part-writer.ts';
-import {
-  ALL_TOKENS,
-  type JobRow,
-  notificationHeight,
-  storedTokenId,
-  type TokenContractRow,
-  tokenRows,
-} from '../effects/token-metadata-writer.ts';
+import { type JobRow, notificationHeight, type TokenContractRow, tokenRows } from '../effects/token-metadata-writer.ts';
 import type { TokenFacts } from '../model/token.ts';
+import { ALL_TOKENS, storedTokenId } from '../queries/tokens/metadata.ts';
 import { EVENT_KIND, JOB_STATE, TOKEN_EVENT, TOKEN_FAMILY } from '../rows/enums.ts';
 import { folded } from '../rows/name-parts.ts';
 import { query, type Stored } from '../rows/statement.ts';

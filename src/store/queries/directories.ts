@@ -5,17 +5,16 @@
 import type { Database } from 'bun:sqlite';
 import { dayOf, isDay } from '../../base/utc-time.ts';
 import { heightOf } from '../../chain/position.ts';
-import { FT_TOKEN } from '../../chain/token-contracts.ts';
 import type { ContractsFilter, ListedContract } from '../model/contract.ts';
 import type { Cursor, Page } from '../model/page.ts';
 import { UnreadableCursorError } from '../model/read-errors.ts';
 import type { FtListing, NftListing, TokensOrder } from '../model/token.ts';
-import { sortable } from '../rows/amounts.ts';
 import { DAILY, DEPLOYMENTS, PAYLOAD, STATUS, storedFamily, TOKEN } from '../rows/enums.ts';
 import { heightIn, shownTime } from '../rows/expressions.ts';
 import { query, type Stored, statements } from '../rows/statement.ts';
 import { down, type ListedRows, orderedList, walked } from './list.ts';
 import { MAX_FILTERED_ROWS, numberAt, type RowSource, readPage } from './page.ts';
+import { FT_TOKEN_ID } from './tokens/metadata.ts';
 
 /** A list by a count, then by a number, which is the table's key. */
 const rankedList = <Row extends Ranked>(count: string, id: string, table: string, where: string, columns = '') =>
@@ -28,7 +27,6 @@ const rankedList = <Row extends Ranked>(count: string, id: string, table: string
 const family = ', (SELECT family FROM token_contracts c WHERE c.contract_id = d.subject_id) AS family';
 const byPosition = [down('position')];
 
-const ONLY = sortable(String(FT_TOKEN));
 const countOfDay = (kind: number, subject: string): string =>
   `coalesce((SELECT count FROM daily_counts d WHERE d.day = ?2 AND d.kind = ${kind} AND d.subject_id = ${subject}), 0)`;
 
@@ -52,7 +50,7 @@ export const sql = {
            t.name, t.symbol, t.decimals
       FROM asset_totals f CROSS JOIN assets a ON a.id = f.asset_id
       LEFT JOIN token_contracts c ON c.asset_id = f.asset_id
-      LEFT JOIN tokens t ON t.contract_id = c.contract_id AND t.token_id = '${ONLY}'
+      LEFT JOIN tokens t ON t.contract_id = c.contract_id AND t.token_id = '${FT_TOKEN_ID}'
      WHERE f.token = ${TOKEN.ft} AND f.asset_id = ?1 LIMIT 1`,
   nft: query<NftRow, [number, number]>`
     SELECT a.identifier, n.mints, CAST(n.supply AS INTEGER) AS instances, n.holders, n.events,

@@ -9,7 +9,6 @@ import { canonicalPrincipal, splitPrincipal } from '../../codec/address.ts';
 import { isBitcoinAddress, stacksOfBitcoin } from '../../codec/bitcoin-address.ts';
 import { toHex } from '../../codec/hex.ts';
 import { foundKinds, type Match, matches, type SearchResult } from '../model/search.ts';
-import { sortable } from '../rows/amounts.ts';
 import {
   mempoolStatus,
   NAME_PART,
@@ -22,9 +21,10 @@ import { isActiveName } from '../rows/expressions.ts';
 import { endOf, folded, MAX_PART } from '../rows/name-parts.ts';
 import { query, type Stored, statements } from '../rows/statement.ts';
 import { numbers } from './numbers.ts';
+import { FT_TOKEN_ID } from './tokens/metadata.ts';
 
 /** Name and symbol of a fungible token, for a query whose FROM has `token_contracts c`. */
-const tokenJoin = `LEFT JOIN tokens t ON t.contract_id = c.contract_id AND t.token_id = '${sortable('1')}'`;
+const tokenJoin = `LEFT JOIN tokens t ON t.contract_id = c.contract_id AND t.token_id = '${FT_TOKEN_ID}'`;
 
 const hashRange = (column: string): string => `${column} BETWEEN ?1 AND ?2 ORDER BY ${column} LIMIT ?3`;
 const block = 'SELECT height, index_block_hash, block_hash FROM blocks';

@@ -1,5 +1,6 @@
 /** Reads token contracts, the metadata of their tokens, and the queue of pending lookups. */
 import type { Database, SQLQueryBindings } from 'bun:sqlite';
+import { FT_TOKEN } from '../../../chain/token-contracts.ts';
 import type { OffsetPage } from '../../model/page.ts';
 import type {
   FtFilter,
@@ -25,8 +26,14 @@ import {
 import { optional, query, type Stored, statements, TooMuchWorkError } from '../../rows/statement.ts';
 import type { ChainQueries } from '../blocks/chain.ts';
 
-/** The token id of the only token of a fungible one, as it is stored. */
-const ONLY = sortable('1');
+/** A token id as it is stored. */
+export const storedTokenId = (token: bigint): string => sortable(token.toString());
+
+/** The stored id of the only token of a fungible token's contract. */
+export const FT_TOKEN_ID = storedTokenId(FT_TOKEN);
+
+/** The token id in rows about a whole contract: its own lookups, and notifications about all its tokens. */
+export const ALL_TOKENS = '';
 
 /** The conditions of the list. A null parameter has no effect. */
 const ftConditions = `c.family = ${TOKEN_FAMILY.ft}
@@ -39,7 +46,7 @@ const ftList = (index: string, order: string) =>
    SELECT c.contract_id, c.address, a.identifier, x.tx_id, t.name, t.symbol, t.decimals, t.supply, t.uri
      FROM token_contracts c INDEXED BY ${index} CROSS JOIN assets a ON a.id = c.asset_id
      CROSS JOIN transactions x ON x.position = c.position
-     CROSS JOIN tokens t ON t.contract_id = c.contract_id AND t.token_id = '${ONLY}'
+     CROSS JOIN tokens t ON t.contract_id = c.contract_id AND t.token_id = '${FT_TOKEN_ID}'
     WHERE ${ftConditions} ORDER BY ${order}, c.address LIMIT ?4 OFFSET ?5`;
 
 export const sql = {
@@ -47,7 +54,7 @@ export const sql = {
     SELECT c.contract_id, c.family, a.identifier, x.tx_id, j.state
       FROM principals p JOIN token_contracts c ON c.contract_id = p.id
       JOIN transactions x ON x.position = c.position LEFT JOIN assets a ON a.id = c.asset_id
-      LEFT JOIN token_jobs j ON j.contract_id = c.contract_id AND j.token_id = '' AND j.work = ${TOKEN_WORK.last_token_id}
+      LEFT JOIN token_jobs j ON j.contract_id = c.contract_id AND j.token_id = '${ALL_TOKENS}' AND j.work = ${TOKEN_WORK.last_token_id}
      WHERE p.address = ?1`,
   token: query<FactsRow & Stored<'tokens', 'written_at'>, [string, string]>`
     SELECT t.written_at, t.name, t.symbol, t.decimals, t.supply, t.uri
@@ -69,7 +76,7 @@ export const sql = {
   version: query<{ version: number }>`SELECT tokens_version AS version FROM progress`,
   ofAsset: query<FactsRow, [string]>`
     SELECT t.name, t.symbol, t.decimals, t.supply, t.uri FROM assets a JOIN token_contracts c ON c.asset_id = a.id
-      JOIN tokens t ON t.contract_id = c.contract_id AND t.token_id = '${ONLY}' WHERE a.identifier = ?1`,
+      JOIN tokens t ON t.contract_id = c.contract_id AND t.token_id = '${FT_TOKEN_ID}' WHERE a.identifier = ?1`,
 };
 
 /** Maximum number of fungible tokens among which a list with conditions is searched. */
@@ -127,7 +134,7 @@ export function tokenMetadataQueries(db: Database) {
 
     /** A token of a contract; a fungible one has the number 1. Undefined if the contract has none, as far as the index shows. */
     token(contractId: string, token: bigint): TokenDetail | undefined {
-      const tokenId = sortable(token.toString());
+      const tokenId = storedTokenId(token);
       const row = read.token.get(contractId, tokenId);
       const facts = read.job.get(contractId, tokenId, TOKEN_WORK.facts);
       if (row === null || facts === null) return undefined;
@@ -185,7 +192,7 @@ const itemOf = ({ work, token_id, tries, family, address }: JobItemRow): TokenJo
   work: storedTokenWork.nameOf(work),
   contract: address,
   family: storedFamily.nameOf(family),
-  token: token_id === '' ? null : decimalOf(token_id),
+  token: token_id === ALL_TOKENS ? null : decimalOf(token_id),
   tries,
 });
 

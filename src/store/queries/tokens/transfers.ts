@@ -5,7 +5,7 @@ import { decodeClarity } from '../../../codec/clarity.ts';
 import type { HeightSpan } from '../../model/block.ts';
 import type { Cursor, ListOrder, Page } from '../../model/page.ts';
 import type { FtTransfer, Move, StxTransfer } from '../../model/token.ts';
-import { EVENT_KIND } from '../../rows/enums.ts';
+import { EVENT_KIND, PAYLOAD } from '../../rows/enums.ts';
 import { heightIn, shownTime } from '../../rows/expressions.ts';
 import { query, type Stored, statements } from '../../rows/statement.ts';
 import { spanOf } from '../blocks/windows.ts';
@@ -92,8 +92,6 @@ interface MemoRow {
 
 interface StxRow extends MoveRow, MemoRow {}
 
-const TOKEN_TRANSFER = 0;
-
 const moveOf = (row: MoveRow): Move => ({
   ...positionIn(row),
   eventIndex: row.event_index,
@@ -105,7 +103,7 @@ const ftTransferOf = (row: MoveRow): FtTransfer => ({ ...moveOf(row), amount: ro
 
 /** Returns the memo of a transfer; null if there is none, or it is empty. */
 export function memoOf(row: MemoRow): Uint8Array | null {
-  let bytes = row.type === TOKEN_TRANSFER ? row.transaction_memo : row.memo;
+  let bytes = row.type === PAYLOAD.token_transfer ? row.transaction_memo : row.memo;
   if (row.next_contract !== null && row.next_value !== null && SEND_MANY.has(row.next_contract)) {
     const print = decodeClarity(row.next_value);
     bytes = print.ok && print.value.type === 'buffer' ? print.value.value : null;
