@@ -57,6 +57,10 @@ export interface AccountState {
   mined: bigint;
 }
 
+/** Returns the micro-STX of an account, locked ones included. */
+export const stxOf = ({ initial, received, mined, sent, fees }: AccountState): bigint =>
+  initial + received + mined - sent - fees;
+
 /** An account's STX up to a height, and its pending transactions now. */
 export interface StxHistory extends AccountState {
   /** The lock at that height. */
@@ -118,8 +122,6 @@ export interface ReceivedStx {
   amount: string;
   memo: Uint8Array | null;
 }
-
-/** History of a principal: each movement of an asset, in the order of the chain. */
 
 /** An end of a period: a height, or a time in Unix seconds. */
 export type Bound = { height: number } | { time: number };

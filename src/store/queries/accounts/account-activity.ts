@@ -2,7 +2,13 @@
 import type { Database } from 'bun:sqlite';
 import type { Pause, Turns } from '../../../base/turns.ts';
 import { heightOf } from '../../../chain/position.ts';
-import type { AccountActivity, BalanceOverTime, Counterparties, SeenTransaction } from '../../model/account.ts';
+import {
+  type AccountActivity,
+  type BalanceOverTime,
+  type Counterparties,
+  type SeenTransaction,
+  stxOf,
+} from '../../model/account.ts';
 import { EVENT_KIND } from '../../rows/enums.ts';
 import { firstPositionIn, heightIn, shownTime } from '../../rows/expressions.ts';
 import { query, type Stored, statements } from '../../rows/statement.ts';
@@ -153,11 +159,8 @@ export function accountActivityQueries(db: Database, turns: Turns, limits: Activ
       const [begin] = changeHeights;
       if (begin === undefined) return NOTHING;
       const heights = complete ? [...new Set([...changeHeights, highest])] : evenHeights(begin, highest, maxPoints);
-      const balanceAt = (height: number): bigint => {
-        if (token !== null) return states.ftBalance(id, token, height);
-        const { initial, sent: out, received: inward, fees, mined } = states.at(id, height);
-        return initial + inward + mined - out - fees;
-      };
+      const balanceAt = (height: number): bigint =>
+        token === null ? stxOf(states.at(id, height)) : states.ftBalance(id, token, height);
       const points: BalanceOverTime['points'][number][] = [];
       const pause = turns.longWork();
       for (const height of heights) {

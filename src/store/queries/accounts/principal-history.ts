@@ -4,15 +4,16 @@
  */
 import type { Database } from 'bun:sqlite';
 import { heightOf, positionsOf } from '../../../chain/position.ts';
-import type {
-  Bound,
-  HistoryPosition,
-  HistoryWalk,
-  MovedAsset,
-  Movement,
-  MovementKind,
-  Period,
-  TokenSums,
+import {
+  type Bound,
+  type HistoryPosition,
+  type HistoryWalk,
+  type MovedAsset,
+  type Movement,
+  type MovementKind,
+  type Period,
+  stxOf,
+  type TokenSums,
 } from '../../model/account.ts';
 import { ChainReplacedError } from '../../model/read-errors.ts';
 import { decimalOf } from '../../rows/amounts.ts';
@@ -164,8 +165,7 @@ function openings(db: Database) {
   return {
     /** Balances of STX, and of the tokens that changed since the last checkpoint before the height. */
     recent(principal: number, height: number, keyOfToken: (token: number, assetId: number) => string) {
-      const { initial, sent, received, fees, mined } = states.at(principal, height - 1);
-      const balances = new Map([[STX_KEY, initial + received + mined - sent - fees]]);
+      const balances = new Map([[STX_KEY, stxOf(states.at(principal, height - 1))]]);
       for (const sums of states.changed(principal, height - 1)) {
         balances.set(keyOfToken(sums.token, sums.assetId), difference(sums));
       }

@@ -1,6 +1,7 @@
 /** Lists the accounts, tokens and cycles that blocks changed, with their values after a block, which a node's RPC API can confirm. */
 import type { Database } from 'bun:sqlite';
 import { heightOf, positionsOf } from '../../../chain/position.ts';
+import { stxOf } from '../../model/account.ts';
 import { decimalOf } from '../../rows/amounts.ts';
 import { DEPLOYMENTS, EVENT_KIND, PAYLOAD, STATUS } from '../../rows/enums.ts';
 import { query, type Stored, statements } from '../../rows/statement.ts';
@@ -149,14 +150,10 @@ export function factQueries(db: Database) {
     /** An account after a block, as a node's `/v2/accounts` has it: amounts in micro-STX. */
     account(principal: string, height: number): AccountFacts {
       const id = principalOf(principal);
-      const { initial, received, mined, sent, fees, lastNonce } = states.at(id, height);
-      const lock = lockAt(id, height);
-      return {
-        balance: initial + received + mined - sent - fees - (lock?.amount ?? 0n),
-        locked: lock?.amount ?? 0n,
-        unlockHeight: lock?.unlockHeight ?? 0,
-        nonce: lastNonce === null ? 0n : lastNonce + 1n,
-      };
+      const state = states.at(id, height);
+      const { amount: locked, unlockHeight } = lockAt(id, height) ?? { amount: 0n, unlockHeight: 0 };
+      const nonce = state.lastNonce === null ? 0n : state.lastNonce + 1n;
+      return { balance: stxOf(state) - locked, locked, unlockHeight, nonce };
     },
 
     /** Base units of a token that a principal has after a block. */
