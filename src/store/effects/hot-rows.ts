@@ -26,7 +26,8 @@ interface CachedRow<R> {
 const MAX_CACHED = 8_000;
 
 /** The statements that read and write rows of a table. */
-function statements<S extends TableShape>(db: Database, { name, key, columns }: S, shape: S) {
+function statements<S extends TableShape>(db: Database, shape: S) {
+  const { name, key, columns } = shape;
   const where = key.map((column, i) => `${column} = ?${i + 1}`).join(' AND ');
   const names = Object.keys(columns);
   return {
@@ -38,7 +39,7 @@ function statements<S extends TableShape>(db: Database, { name, key, columns }: 
 
 /** Makes a cache of a table with integers below 2^53, texts and bytes. @param maxRows maximum number of rows */
 export function rowCache<S extends TableShape>(db: Database, shape: S, maxRows = MAX_CACHED) {
-  const { find, set, remove } = statements(db, shape, shape);
+  const { find, set, remove } = statements(db, shape);
   const names = shape.key as readonly (keyof KeyOf<S>)[];
   const rows = new Map<SQLQueryBindings, CachedRow<StoredRow<S>>>();
   let changed: [key: SQLQueryBindings[], cached: CachedRow<StoredRow<S>>][] = [];

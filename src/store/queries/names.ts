@@ -174,15 +174,15 @@ export function nameQueries(db: Database, turns: Turns) {
       });
     },
     /** A name with its lease; undefined if it is unknown or revoked. */
-    listed: (name: string): ListedName | undefined => listed(name),
+    listed,
     /** Open namespaces, in order. */
-    namespaces: (): string[] => namespaces.all(),
+    namespaces: namespaces.all,
     /** Undefined if the namespace is not open. */
-    price: (namespace: string): PriceFunction | undefined => namespaces.price(namespace),
+    price: namespaces.price,
     /** Undefined if the name is unknown or revoked. */
-    find: (name: string): NameInfo | undefined => find(name),
+    find,
     /** Undefined if the subdomain is unknown, or its name is revoked. */
-    findSubdomain: (name: string): SubdomainInfo | undefined => findSubdomain(name),
+    findSubdomain,
     /** URL of the resolver of a name's undeclared subdomains; undefined if there is none. */
     resolver: (name: string): string | undefined => subdomains.resolverOf(parentOf(name)),
     /**

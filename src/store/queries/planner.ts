@@ -194,7 +194,8 @@ export function declareSearch<Filter extends string, Name extends string, By ext
   const parameter = (nth: number): string => `?${count + nth}`;
   const within = isBounded ? ` AND ${key[0]!.column} BETWEEN ${parameter(1)} AND ${parameter(2)}` : '';
   const boundsOf = ({ first, last }: Span): Value[] => (isBounded ? [first, last] : []);
-  const bounds = boundsOf(EVERYWHERE).length;
+  /** Number of parameters before the limit, without the filters. */
+  const bounds = isBounded ? 2 : 0;
   const page = `LIMIT ${parameter(bounds + 1)} OFFSET ${parameter(bounds + 2)}`;
   const sortedBy = (columns: readonly string[], down: string): string =>
     `ORDER BY ${columns.map((column) => `${column}${down}`).join(', ')}`;

@@ -126,13 +126,8 @@ function summaryPayload({ payload, sender }: ChainTransaction): SummaryPayload {
   }
 }
 
-type Surroundings = Pick<
-  TransactionDetail,
-  'canonical' | 'block' | 'burnBlock' | 'parentBlock' | 'parentBurnBlockTime' | 'microblock'
->;
-
-/** @param surroundings the transaction's block and its parents */
-const detailFromPayload = (transaction: ChainTransaction, surroundings: Surroundings): TransactionDetail => ({
+/** Returns a transaction of an orphaned block. */
+export const orphanedDetail = (transaction: ChainTransaction, block: Block): TransactionDetail => ({
   txId: transaction.txId,
   // Operations made on Bitcoin spend no nonce; the API shows 0.
   sender: transaction.bitcoinOperation ? { ...transaction.sender, nonce: 0n } : transaction.sender,
@@ -152,27 +147,21 @@ const detailFromPayload = (transaction: ChainTransaction, surroundings: Surround
     transaction.bitcoinOperation && transaction.payload.type === 'contract_call'
       ? transaction.payload.functionArgs
       : null,
-  ...surroundings,
+  canonical: false,
+  block: {
+    height: block.height,
+    hash: block.blockHash,
+    indexHash: block.indexBlockHash,
+    time: transaction.genesis?.blockTime || block.blockTime,
+  },
+  burnBlock: { height: block.burnBlockHeight, time: block.burnBlockTime },
+  parentBlock: {
+    hash: block.parentBlockHash,
+    indexHash: transaction.genesis?.parentIndexBlockHash ?? block.parentIndexBlockHash,
+  },
+  parentBurnBlockTime: (transaction.genesis ?? block).parentBurnBlockTime,
+  microblock: transaction.microblock,
 });
-
-/** Returns a transaction of an orphaned block. */
-export const orphanedDetail = (transaction: ChainTransaction, block: Block): TransactionDetail =>
-  detailFromPayload(transaction, {
-    canonical: false,
-    block: {
-      height: block.height,
-      hash: block.blockHash,
-      indexHash: block.indexBlockHash,
-      time: transaction.genesis?.blockTime || block.blockTime,
-    },
-    burnBlock: { height: block.burnBlockHeight, time: block.burnBlockTime },
-    parentBlock: {
-      hash: block.parentBlockHash,
-      indexHash: transaction.genesis?.parentIndexBlockHash ?? block.parentIndexBlockHash,
-    },
-    parentBurnBlockTime: (transaction.genesis ?? block).parentBurnBlockTime,
-    microblock: transaction.microblock,
-  });
 
 export const indexedEvents = ({ events }: ChainTransaction): TransactionEvent[] =>
   Array.from(events, (event, index) => ({ ...event, index }));
