@@ -330,6 +330,40 @@ test('a first block above the genesis block is refused before the first write if
   for (const event of blocks) expect(open.ingest.receive(received(event))).toBe('applied');
 });
 
+test('a fork below the start pushes and logs the blocks that it undoes, and pushes their transactions', () => {
+  const sent = transfer(alice, 0, 100);
+  const below = block(null, 'below', [], PARENT);
+  const first = block(below, 'first', [receipt(sent, 0)], PARENT);
+  const second = block(first, 'second', []);
+  const rival = block(below, 'rival', [], { ...PARENT, parent_index_block_hash: hashOf('another parent') });
+  const rivalOfSecond = block(rival, 'rival of second', []);
+  const winner = block(rivalOfSecond, 'winner', []);
+  using open = openNew();
+  for (const { event } of [first, second, rival, rivalOfSecond]) open.ingest.receive(event);
+  open.ingest.publish();
+  using snapshots = snapshotsOf(open.directory);
+  const newest = snapshots.read((read) => read.changes.newest());
+  const logged = open.logged.length;
+  open.ingest.receive(winner.event);
+  open.ingest.publish();
+  const changes = snapshots.read((read) => read.changes.after(newest, 10));
+  expect(changes.map(({ kind, subject }) => [kind, `0x${subject.toHex()}`])).toEqual([
+    ['undone', second.hash],
+    ['undone', first.hash],
+    ['block', rival.hash],
+    ['block', rivalOfSecond.hash],
+    ['block', winner.hash],
+    ['restored', sent.id],
+  ]);
+  expect(open.logged.slice(logged)).toMatchObject([
+    { event: 'block_reverted', height: 3, index_block_hash: second.hash },
+    { event: 'block_reverted', height: 2, index_block_hash: first.hash },
+    { event: 'block_applied', height: 2 },
+    { event: 'block_applied', height: 3 },
+    { event: 'block_applied', height: 4 },
+  ]);
+});
+
 test('a fork below the start that would roll back too many blocks is refused, and the history stays', () => {
   let parent = block(null, 'below', [], PARENT);
   const fork = parent;

@@ -1,4 +1,7 @@
-/** Collects the changes of an event, and writes them to the table `changes`, which readers with subscribers poll. */
+/**
+ * Collects the changes of an event, and of the commands before it, and writes them to the table `changes`, which readers with
+ * subscribers poll.
+ */
 import type { Database } from 'bun:sqlite';
 import type { Change } from '../model/change.ts';
 import { type ChangeKind, MEMPOOL_STATE, storedChange } from '../rows/enums.ts';
@@ -47,8 +50,6 @@ export function changeWriter(db: Database) {
   let blocks: Omit<Change, 'id'>[] = [];
   /** Moved transactions by id. One event may move a transaction several times: a fork restores it and mines it again. */
   const transactions = new Map<string, MempoolMove>();
-  /** Whether the changes of the event are pushed to subscribers. */
-  let isLive = true;
 
   function write(kind: ChangeKind, subject: Uint8Array): void {
     const id = insert({ kind: storedChange.numberOf(kind), subject });
@@ -61,19 +62,13 @@ export function changeWriter(db: Database) {
   }
 
   return {
-    /** Begins an event. @param live whether its changes are pushed to subscribers */
-    begin(live: boolean): void {
-      isLive = live;
-    },
-
     /** A block joined or left the chain, or arrived on another branch. */
     block(kind: 'block' | 'orphan' | 'undone', indexBlockHash: Uint8Array): void {
-      if (isLive) blocks.push({ kind, subject: indexBlockHash });
+      blocks.push({ kind, subject: indexBlockHash });
     },
 
     /** The state of a transaction in the mempool changed. */
     moved(txId: Uint8Array, from: number | null, to: number): void {
-      if (!isLive) return;
       const key = txId.toHex();
       const transaction = transactions.get(key);
       if (transaction === undefined) transactions.set(key, { txId, from, to, announced: false });
@@ -82,13 +77,15 @@ export function changeWriter(db: Database) {
 
     /** The node announced a transaction that was moved to `pending`. */
     announced(txId: Uint8Array): void {
-      if (!isLive) return;
       const transaction = transactions.get(txId.toHex());
       if (transaction !== undefined) transaction.announced = true;
     },
 
-    /** Ends an event: writes the changes of the chain, then the changes of the mempool, unless they aren't pushed. */
-    end(): void {
+    /**
+     * Ends an event: writes the changes of the chain, then the changes of the mempool.
+     * @param isLive whether they are pushed to subscribers; if not, they are discarded
+     */
+    end(isLive: boolean): void {
       if (isLive) {
         for (const { kind, subject } of blocks) write(kind, subject);
         for (const moved of transactions.values()) {

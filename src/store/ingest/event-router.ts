@@ -1,6 +1,6 @@
 /** Applies each kind of event to the index: passes its payload to the writers. */
 import type { Database } from 'bun:sqlite';
-import type { TransactionContent } from '../../chain/block.ts';
+import type { Block, TransactionContent } from '../../chain/block.ts';
 import { type UnknownKind, unknownKinds } from '../../chain/effect.ts';
 import type { Network } from '../../chain/network.ts';
 import { type AnnouncedTransactions, announcedTransactions } from '../../chain/normalise.ts';
@@ -125,6 +125,8 @@ export function eventRouter({ db, journal, identity, changed, log, ...options }:
   const addAttachments = attachmentWriter(db);
   const startOf = historyStarts(chain, () => requiresWhole);
   const addStartingAccount = startingAccountWriter(db);
+  /** Blocks that the history's start orphaned. The next event is the block that the history starts for, and reports them. */
+  let restarted: readonly Block[] = [];
 
   function addBlock(
     announced: AnnouncedBlock,
@@ -139,11 +141,13 @@ export function eventRouter({ db, journal, identity, changed, log, ...options }:
       : chain.add(announced, journalId, network(), event.receivedAt);
     if (change === null) return NOTHING;
     changed(change, millisecondsOf(event));
-    for (const block of change.reverted) changes.block('undone', block.indexBlockHash);
+    const reverted = [...restarted, ...change.reverted];
+    restarted = [];
+    for (const block of reverted) changes.block('undone', block.indexBlockHash);
     for (const block of change.applied) changes.block('block', block.indexBlockHash);
     // Block 0 is always stored with the orphans, and no subscriber waits for it.
     if (!isKnown && change.applied.length === 0 && height > 0) changes.block('orphan', indexBlockHash);
-    return { outcome: 'applied', change };
+    return { outcome: 'applied', change: { reverted, applied: change.applied } };
   }
 
   function announce({ contents, skipped }: AnnouncedTransactions, now: number): Applied {
@@ -208,6 +212,7 @@ export function eventRouter({ db, journal, identity, changed, log, ...options }:
       [HISTORY_START](facts: HistoryStartFacts, time: number): void {
         const change = chain.startHistory(facts, identity.networkOrTest(), time * MICROSECONDS_PER_MILLISECOND);
         changed(change, time);
+        restarted = change.reverted;
       },
     },
 
@@ -242,9 +247,8 @@ export function eventRouter({ db, journal, identity, changed, log, ...options }:
      * @param live whether its changes are pushed to subscribers
      */
     apply(payload: NodePayload | PreparedPayload, event: ReceivedEvent, journalId: number, live: boolean): Applied {
-      changes.begin(live);
       const applied = route(payload, event, journalId);
-      changes.end();
+      changes.end(live);
       return applied;
     },
 
@@ -257,6 +261,7 @@ export function eventRouter({ db, journal, identity, changed, log, ...options }:
       undone() {
         for (const part of [names.principals, names.assets, effects, chain, mempool, unknown]) part.forget();
         changes.discard();
+        restarted = [];
       },
       committed: unknown.committed,
     } satisfies TransactionListener,
