@@ -3,7 +3,7 @@ import type { Database } from 'bun:sqlite';
 import { makeCollector } from '../../base/garbage.ts';
 import type { Effect, EffectOf } from '../../chain/effect.ts';
 import { CHECKPOINT_EVERY } from '../queries/accounts/account-states.ts';
-import { accountWriter, checkpointWriter, type TouchMarks, touchMarks } from './account-writer.ts';
+import { accountWriter, checkpointWriter, touchMarks } from './account-writer.ts';
 import {
   activityWriter,
   anchorWriter,
@@ -20,7 +20,7 @@ import {
   stxLockWriter,
   tokenChangeWriter,
 } from './event-writer.ts';
-import { type HotRows, hotRows } from './hot-rows.ts';
+import { hotRows } from './hot-rows.ts';
 import { bnsWriter, nameWriters } from './name-writer.ts';
 import { rewardSetWriter, stackingWriter } from './stacking-writer.ts';
 import { stakingWriter } from './staking-writer.ts';
@@ -43,20 +43,40 @@ interface Options {
 /** The writer of each kind of effect. */
 type Writers = { [Kind in Effect['kind']]: (effect: EffectOf<Kind>) => void };
 
-function writersOf(
+/** Number of effects after which garbage is collected: only few blocks, such as the first, have more. */
+const EFFECTS_OF_A_COLLECTION = 10_000;
+
+/** The tables that effects change, without the dictionaries. */
+export const chainTables = [
+  ...['blocks', 'anchor_burn_blocks', 'microblocks', 'miner_rewards'],
+  ...['transactions', 'transaction_bodies', 'counters', 'principal_transactions'],
+  ...['daily_counts'],
+  ...['events', 'declared_functions', 'memo_transfers', 'stx_locks'],
+  ...['accounts', 'account_checkpoints', 'token_checkpoints', 'token_changes', 'ft_balances', 'asset_totals'],
+  ...['nft_instances', 'nft_holdings', 'namespaces', 'name_operations'],
+  ...['bns_names', 'bns_namespaces', 'bns_primary_names'],
+  ...['stacking_events', 'delegations', 'stacking_terms', 'cycle_stackers', 'reward_cycles'],
+  ...['cycle_signers', 'bonds', 'bond_allowances', 'bond_registrations', 'bond_positions', 'stakes'],
+  ...['staking_shares', 'staking_rewards', 'cycle_rewards', 'signer_keys', 'value_index_entries'],
+  ...['token_contracts', 'tokens', 'token_events', 'token_jobs'],
+  ...['name_parts'],
+];
+
+/** Applies effects in the open transaction. */
+export function effectsWriter(
   db: Database,
   dictionaries: Dictionaries,
-  { checkpointEvery = CHECKPOINT_EVERY, onUnreadPrint = () => {}, onUnknownKind = () => {} }: Options,
-  hot: HotRows,
-  values: ReturnType<typeof valueIndexWriter>,
-  marks: TouchMarks,
-): Writers {
+  { checkpointEvery = CHECKPOINT_EVERY, onUnreadPrint = () => {}, onUnknownKind = () => {} }: Options = {},
+) {
+  const hot = hotRows(db);
+  const values = valueIndexWriter(db);
+  const marks = touchMarks(db, hot);
   const writeTransaction = transactionWriter(db, dictionaries);
   const writeEvent = eventWriter(db, dictionaries);
   const blocks = blockWriter(db);
   const writeSupply = ftSupplyWriter(db, dictionaries, hot);
   const { moveSupply, requeueFrom, ...metadata } = metadataWriters(db, dictionaries);
-  return {
+  const writers: Writers = {
     block(effect) {
       blocks.block(effect);
       if (effect.sign === -1) requeueFrom(effect.block.height);
@@ -100,33 +120,6 @@ function writersOf(
     activity: activityWriter(dictionaries, hot),
     sums: blocks.sums,
   };
-}
-
-/** Number of effects after which garbage is collected: only few blocks, such as the first, have more. */
-const EFFECTS_OF_A_COLLECTION = 10_000;
-
-/** The tables that effects change, without the dictionaries. */
-export const chainTables = [
-  ...['blocks', 'anchor_burn_blocks', 'microblocks', 'miner_rewards'],
-  ...['transactions', 'transaction_bodies', 'counters', 'principal_transactions'],
-  ...['daily_counts'],
-  ...['events', 'declared_functions', 'memo_transfers', 'stx_locks'],
-  ...['accounts', 'account_checkpoints', 'token_checkpoints', 'token_changes', 'ft_balances', 'asset_totals'],
-  ...['nft_instances', 'nft_holdings', 'namespaces', 'name_operations'],
-  ...['bns_names', 'bns_namespaces', 'bns_primary_names'],
-  ...['stacking_events', 'delegations', 'stacking_terms', 'cycle_stackers', 'reward_cycles'],
-  ...['cycle_signers', 'bonds', 'bond_allowances', 'bond_registrations', 'bond_positions', 'stakes'],
-  ...['staking_shares', 'staking_rewards', 'cycle_rewards', 'signer_keys', 'value_index_entries'],
-  ...['token_contracts', 'tokens', 'token_events', 'token_jobs'],
-  ...['name_parts'],
-];
-
-/** Applies effects in the open transaction. */
-export function effectsWriter(db: Database, dictionaries: Dictionaries, options: Options = {}) {
-  const hot = hotRows(db);
-  const values = valueIndexWriter(db);
-  const marks = touchMarks(db, hot);
-  const writers = writersOf(db, dictionaries, options, hot, values, marks);
   const applyOne = <Kind extends Effect['kind']>(effect: EffectOf<Kind>): void => {
     const write: (effect: EffectOf<Kind>) => void = writers[effect.kind as Kind];
     write(effect);
