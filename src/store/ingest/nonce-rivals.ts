@@ -97,11 +97,9 @@ export function nonceRivals(db: Database, { principals }: Dictionaries, rows: Me
       const [origin, paidBy] = [originOf(row), payerOf(row)];
       if (!byOrigin.has(origin)) {
         const spent = users({ sender, nonce, payer: sender, payerNonce: nonce });
-        byOrigin.set(
-          origin,
-          spent.filter((other) => originOf(other) === origin),
-        );
-        join(byOrigin.get(origin)!);
+        const ofOrigin = spent.filter((other) => originOf(other) === origin);
+        byOrigin.set(origin, ofOrigin);
+        join(ofOrigin);
       }
       if (payers.has(paidBy)) continue;
       payers.add(paidBy);

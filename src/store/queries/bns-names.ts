@@ -12,6 +12,7 @@ import { query, type Stored, statements } from '../rows/statement.ts';
 import { orderedList, up } from './list.ts';
 import { NOBODY, numbers } from './numbers.ts';
 import { emptyPage, MAX_FILTERED_ROWS, readPage } from './page.ts';
+import { type InstanceValue, instancesOfOwner } from './tokens/nfts.ts';
 
 /** @param by names the index, since SQLite would choose one with which it reads all names of the contract */
 const nameRows = (by = '') =>
@@ -30,10 +31,7 @@ export const sql = {
     key,
     { isBounded: true },
   ),
-  ofOwner: orderedList<ValueRow>(
-    { select: 'SELECT value FROM nft_instances', where: 'owner_id = ?1 AND asset_id = ?2' },
-    [up('value', 'bytes')],
-  ),
+  ofOwner: instancesOfOwner,
   // A name leads to its newest token, as in the contract.
   byName: query<NameRow, [number, string]>`
     ${ofNames} WHERE b.contract_id = ?1 AND b.name = ?2 AND b.current = 1 ORDER BY b.bns_id DESC LIMIT 1`,
@@ -57,7 +55,6 @@ type NameRow = Stored<'bns_names', 'bns_id' | 'operation' | 'name' | 'namespace'
   Stored<'transactions', 'tx_id'> &
   Stored<'blocks', 'block_time' | 'burn_block_height'>;
 type TipRow = Stored<'blocks', 'burn_block_height' | 'block_time'>;
-type ValueRow = Stored<'nft_instances', 'value'>;
 
 /** The filter of a list of names. */
 export interface BnsFilter {
@@ -162,7 +159,7 @@ export function bnsNameQueries(db: Database) {
       const contract = contractOf(identifier);
       if (contract === null) return emptyPage(0);
       const ownerId = principalOf(owner);
-      return readPage<ValueRow, BnsName>({
+      return readPage<InstanceValue, BnsName>({
         limit,
         cursor,
         total: read.owned.get(ownerId, bnsAsset(identifier))?.instances ?? 0,

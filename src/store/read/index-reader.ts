@@ -103,12 +103,7 @@ export function readerOf(
   const details = detailQueries(db, cache, texts);
   const events = eventQueries(db, details);
   const orphans = orphanQueries(db, chain, journal);
-  const {
-    whole,
-    announced,
-    wholePage,
-    transactions: transactionsInBlock,
-  } = wholeBlockQueries(db, { range: blocks.range, orphans, details, turns, ...chain });
+  const wholeBlocks = wholeBlockQueries(db, chain, { range: blocks.range, orphans, details, turns });
   const rewardCycles = rewardCycleQueries(db);
   const byValues = valueSearch(db, turns, limits.values);
   const hooks = lazy(() => hookReads(db));
@@ -121,11 +116,11 @@ export function readerOf(
     height: (): number => chain.tip()?.height ?? 0,
     chain: {
       /** Null before the first event with a chain id. */
-      chainId: () => chain.chainId(),
+      chainId: chain.chainId,
       /** Null before the first block. */
-      tip: () => chain.tip(),
+      tip: chain.tip,
       /** The first block of an index that starts at a block; null for an index that has the whole chain. */
-      start: () => chain.historyStart(),
+      start: chain.historyStart,
       /**
        * Height of the first block of a partial history; null for the whole chain. Synchronous, since every answer needs it.
        */
@@ -133,7 +128,7 @@ export function readerOf(
       /** The canonical block's index block hash; undefined if there is no such block. */
       blockHash: (id: BlockId) => chain.block(id)?.index_block_hash,
       /** The block received last, of any fork; undefined before the first. */
-      newestArrival: () => chain.newestArrival(),
+      newestArrival: chain.newestArrival,
       /** The heights of a window. */
       heightsOf: windowQuery(db),
     },
@@ -141,10 +136,10 @@ export function readerOf(
     blocks: {
       ...blocks,
       /** A block of any fork with its transactions: the canonical one, else the highest orphan. */
-      whole,
-      announced,
+      whole: wholeBlocks.whole,
+      announced: wholeBlocks.announced,
       /** Canonical blocks, highest first. */
-      wholePage,
+      wholePage: wholeBlocks.wholePage,
     },
     /** Branches of orphaned blocks. */
     forks: forkQueries(db, turns, limits.walkRows),
@@ -166,7 +161,7 @@ export function readerOf(
       /**
        * Transactions of a block of any fork; an orphan has none. Undefined if no fork has such a block.
        */
-      inBlock: transactionsInBlock,
+      inBlock: wholeBlocks.transactions,
       /**
        * The canonical transaction, else a pending or dropped one, else one of an orphan; undefined if the id is unknown.
        */
@@ -174,7 +169,7 @@ export function readerOf(
     },
     events,
     mempool: {
-      findAnnounced: (txId: Uint8Array) => mempool.findAnnounced(txId),
+      findAnnounced: mempool.findAnnounced,
       /** Pending transactions, newest receipt first, then by id. */
       page: mempool.page,
       /** Fees of pending transactions, by type. */

@@ -8,7 +8,7 @@ import { MEMPOOL_STATE, mempoolStatus, typeName } from '../../rows/enums.ts';
 import { query, type Stored, statements } from '../../rows/statement.ts';
 import { down, orderedList, walked } from '../list.ts';
 import { MAX_FILTERED_ROWS, readPage } from '../page.ts';
-import { sql as steps } from './steps.ts';
+import { blocksAtHeight } from './steps.ts';
 
 /** Maximum number of orphaned blocks of a fork that are read. */
 const MAX_BLOCKS = 100;
@@ -40,7 +40,8 @@ export const sql = {
   >`
     SELECT height, index_block_hash, block_hash, burn_block_height, block_time FROM blocks WHERE height = ?1`,
   // Blocks are numbered in their order of receipt: the tip is the first block at its height.
-  firstAt: steps.firstAt,
+  firstAt: query<{ journal_id: number | null }, [number]>`
+    SELECT min(p.journal_id) AS journal_id, b.index_block_hash ${blocksAtHeight}`,
   arrival: query<Stored<'block_payloads', 'journal_id'>, [Uint8Array]>`
     SELECT journal_id FROM block_payloads WHERE index_block_hash = ?1`,
   transactions: query<{ tx_id: Uint8Array; type: number }, [Uint8Array, number]>`

@@ -15,15 +15,13 @@ import { query, type Stored, statements } from '../../rows/statement.ts';
 import { type Branch, branchQuery, type ChainQueries, logIdentityQuery } from './chain.ts';
 import type { OrphanQueries } from './orphans.ts';
 
-/** Blocks of a height. */
-const blocksAtHeight = `FROM (
+/** Blocks of a height, on all branches, with their payloads. */
+export const blocksAtHeight = `FROM (
               SELECT index_block_hash FROM blocks WHERE height = ?1
               UNION ALL SELECT index_block_hash FROM orphaned_blocks WHERE height = ?1
             ) b JOIN block_payloads p ON p.index_block_hash = b.index_block_hash`;
 
 export const sql = {
-  firstAt: query<{ journal_id: number | null }, [number]>`
-    SELECT min(p.journal_id) AS journal_id, b.index_block_hash ${blocksAtHeight}`,
   arrivals: query<Stored<'block_payloads'>, [number]>`SELECT p.journal_id, b.index_block_hash ${blocksAtHeight}`,
   hashAt: query<Stored<'blocks', 'index_block_hash'>, [number]>`SELECT index_block_hash FROM blocks WHERE height = ?1`,
   nextOrphan: query<Stored<'orphaned_blocks', 'height'>, [number]>`

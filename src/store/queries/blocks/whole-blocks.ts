@@ -95,20 +95,17 @@ function confirmedBy(hashes: readonly (Uint8Array | null)[]): ConfirmedMicrobloc
   return [...microblocks.values()];
 }
 
+interface Sources {
+  range: BlockRange;
+  orphans: OrphanQueries;
+  details: DetailQueries;
+  turns: Turns;
+}
+
 export function wholeBlockQueries(
   db: Database,
-  {
-    range,
-    orphans,
-    details,
-    turns,
-    tip,
-    historyStart,
-    firstHeight,
-  }: { range: BlockRange; orphans: OrphanQueries; details: DetailQueries; turns: Turns } & Pick<
-    ChainQueries,
-    'tip' | 'historyStart' | 'firstHeight'
-  >,
+  { tip, historyStart, firstHeight }: Pick<ChainQueries, 'tip' | 'historyStart' | 'firstHeight'>,
+  { range, orphans, details, turns }: Sources,
 ) {
   const read = statements(db, sql);
 

@@ -12,14 +12,17 @@ import { bytesAt, type RowSource, readPage, textAt } from '../page.ts';
 import type { DetailQueries } from '../transactions/details.ts';
 import { type EventRow, eventColumns, eventJoins, eventOf } from '../transactions/events.ts';
 
+/** The instances of an asset that an owner has, by value. */
+export const instancesOfOwner = orderedList<InstanceValue>(
+  { select: 'SELECT value FROM nft_instances', where: 'owner_id = ?1 AND asset_id = ?2' },
+  [up('value', 'bytes')],
+);
+
 export const sql = {
   assets: orderedList<AssetRow>({ select: 'SELECT identifier, asset_id FROM nft_holdings', where: 'owner_id = ?1' }, [
     up('identifier', 'text'),
   ]),
-  values: orderedList<ValueRow>(
-    { select: 'SELECT value FROM nft_instances', where: 'owner_id = ?1 AND asset_id = ?2' },
-    [up('value', 'bytes')],
-  ),
+  values: instancesOfOwner,
   total: query<{ total: number }, [number]>`SELECT nfts AS total FROM accounts WHERE principal_id = ?1`,
   totalOfAsset: query<{ total: number }, [number, string]>`
     SELECT instances AS total FROM nft_holdings WHERE owner_id = ?1 AND identifier = ?2`,
@@ -27,7 +30,7 @@ export const sql = {
 
 type AssetRow = Stored<'nft_holdings', 'identifier' | 'asset_id'>;
 
-type ValueRow = Stored<'nft_instances', 'value'>;
+export type InstanceValue = Stored<'nft_instances', 'value'>;
 
 export function nftQueries(db: Database) {
   const { total, totalOfAsset, values: valuesOf, assets: assetsOf } = statements(db, sql);
