@@ -69,8 +69,8 @@ export type Change =
 interface AppliedChange {
   /** The result of the command's function; for a batched command, whether its work is done. */
   result: unknown;
-  /** Commands that become entries before the change's entry. */
-  first: readonly ReceivedEvent[];
+  /** Events of commands that become entries before the change's entry. */
+  before: readonly ReceivedEvent[];
   /** The event that becomes the change's entry; null if it had no effect. */
   event: ReceivedEvent | null;
   /** How the chain changed; null if it didn't. */
@@ -89,11 +89,11 @@ export interface ApplierOptions {
    * @param received the event and its payload; null for a command
    * @throws the same errors as the event
    */
-  first: (received: { event: ReceivedEvent; payload: EventPayload } | null) => readonly EntryCommand[];
+  commandsBefore: (received: { event: ReceivedEvent; payload: EventPayload } | null) => readonly EntryCommand[];
 }
 
 /** @param position returns the last entry of the index, including the open transaction */
-export function entryApplier({ journal, router, commands, first }: ApplierOptions, position: () => Head) {
+export function entryApplier({ journal, router, commands, commandsBefore }: ApplierOptions, position: () => Head) {
   /** The last event. A node that missed the response sends it again. */
   const last = lastEvent();
 
@@ -105,8 +105,8 @@ export function entryApplier({ journal, router, commands, first }: ApplierOption
     last.is(event) || (payload.kind === 'other' && journal.holdsAfter(position().id - LOOK_BACK, event));
 
   /** Applies the commands that must come before an event or a command. @returns the events that become their entries */
-  function applyFirst(received: Parameters<typeof first>[0], receivedAt: number): ReceivedEvent[] {
-    const events = first(received).map((command) => ({
+  function applyBefore(received: Parameters<typeof commandsBefore>[0], receivedAt: number): ReceivedEvent[] {
+    const events = commandsBefore(received).map((command) => ({
       path: COMMAND_PATH,
       text: JSON.stringify(command),
       receivedAt,
@@ -144,7 +144,7 @@ export function entryApplier({ journal, router, commands, first }: ApplierOption
     if (!isNext) throw new ForeignEntryError(entry.id, id);
     try {
       // An entry without effect keeps its number. An earlier version of this program may have given it an effect.
-      return { result: null, first: [], event: entry, applied: applyEntry(entry, isLive) };
+      return { result: null, before: [], event: entry, applied: applyEntry(entry, isLive) };
     } catch (cause) {
       throw isCausedByEntry(entry, cause) ? new InapplicableEntryError(entry.id, { cause }) : cause;
     }
@@ -163,18 +163,18 @@ export function entryApplier({ journal, router, commands, first }: ApplierOption
       if ('command' in change) {
         const { command, receivedAt, clock } = change;
         return () => {
-          const events = applyFirst(null, receivedAt);
-          return { first: events, applied: null, ...commands.propose(command, receivedAt, clock) };
+          const events = applyBefore(null, receivedAt);
+          return { before: events, applied: null, ...commands.propose(command, receivedAt, clock) };
         };
       }
       const { event, isShared = false } = change;
       const payload = event.prepared?.payload ?? readPayload(event.path, event.text);
       return () => {
-        if (isShared && isRepeated(event, payload)) return { result: null, first: [], event: null, applied: null };
+        if (isShared && isRepeated(event, payload)) return { result: null, before: [], event: null, applied: null };
         router.requireOwnChain(payload);
-        const events = applyFirst({ event, payload }, event.receivedAt);
+        const events = applyBefore({ event, payload }, event.receivedAt);
         const applied = router.apply(payload, event, position().id + events.length + 1, isLive);
-        return { result: null, first: events, event: applied.outcome === 'applied' ? event : null, applied };
+        return { result: null, before: events, event: applied.outcome === 'applied' ? event : null, applied };
       };
     },
   };

@@ -138,7 +138,7 @@ function openParts(options: IngestOptions, opened: DisposableStack) {
     health,
     log,
     requireLock,
-    first(received) {
+    commandsBefore(received) {
       const start = received === null ? null : router.startsAt(received.payload, received.event);
       return [
         ...(logName.isMissing() ? [identityCommand(newIdentity(random), random)] : []),

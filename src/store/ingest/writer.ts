@@ -248,11 +248,11 @@ export class Writer {
     // The payload is read before the transaction starts, so an unreadable event doesn't affect the transaction.
     const apply = this.#applier.read(change, isLive);
     this.#begin();
-    const { result, first, event, applied } = this.#takeBackOnError(isLive, apply);
+    const { result, before, event, applied } = this.#takeBackOnError(isLive, apply);
     if (event !== null) {
-      for (const command of first) this.#append(command, null);
+      for (const command of before) this.#append(command, null);
       this.#append(event, applied, 'entry' in change ? headOf(change.entry) : undefined);
-    } else if (first.length > 0) {
+    } else if (before.length > 0) {
       // The change had no effect, so these commands don't become entries either.
       this.#takeBack(isLive);
     }
