@@ -51,7 +51,7 @@ export interface Selection {
 }
 
 interface Options {
-  /** Whether a request may bound the key's first column. */
+  /** Whether a request may bound the key's first column. A list whose order is split has no bounds. */
   isBounded?: boolean;
   /** Whether rows with the same first column need a separate statement, since SQLite doesn't seek by both columns. */
   isSplit?: boolean;
@@ -109,7 +109,7 @@ export function orderedList<Row>(
       equalBackward: statement(equal(true), [second], true, 3),
       above: statement(beyond(true), key, true, 2),
     };
-    return { key, texts, prepared: (db) => lister(db, key, texts, isBounded) };
+    return { key, texts, prepared: (db) => splitLister(key, statementRunner<Row, keyof typeof texts>(db, texts)) };
   }
   const directed = (isBackward: boolean): string => {
     const [onward, back] = first.descends === isBackward ? ['>=', '<='] : ['<=', '>='];
@@ -120,7 +120,11 @@ export function orderedList<Row>(
       : statement(from, key, isBackward, end);
   };
   const texts = { forward: directed(false), backward: directed(true) };
-  return { key, texts, prepared: (db) => lister(db, key, texts, isBounded) };
+  return {
+    key,
+    texts,
+    prepared: (db) => directedLister(key, statementRunner<Row, keyof typeof texts>(db, texts), isBounded),
+  };
 }
 
 /** The bounds of a list without an end. */
@@ -134,27 +138,53 @@ export interface ListedRows<Row> extends RowSource<Row> {
   rows(key: CursorKey | null, isBackward: boolean, count: number): Row[];
 }
 
-/** Reads a list as {@link ListedRows} does. */
-type RowReader<Row> = (
-  parameters: readonly Value[],
-  span: Bounds,
-  cursorKey: CursorKey | null,
-  isBackward: boolean,
-  count: number,
-) => Row[];
+/** Runs a statement of a list by its name. */
+type RunStatement<Row, Name extends string> = (name: Name, ...values: Value[]) => Row[];
 
-/** Makes the function that reads a list. @param texts `forward` and `backward`, or five statements if the order is split */
-function lister<Row>(
+/** Makes a function that runs the statements of a list. Each is prepared at its first use. */
+function statementRunner<Row, Name extends string>(
   db: Database,
+  texts: Readonly<Record<Name, string>>,
+): RunStatement<Row, Name> {
+  const statements = Object.fromEntries(
+    Object.entries<string>(texts).map(([name, text]) => [name, lazy(() => prepared<Row, Value[]>(db, text))]),
+  );
+  return (name, ...values) => statements[name]!().all(...values);
+}
+
+/** Makes a function that returns the key of a row. */
+function keyReader<Row>(key: readonly KeyColumn[]): (row: Row) => CursorKey {
+  const names = key.map(nameOf);
+  return (row) =>
+    names.map((name) => {
+      const value = (row as Record<string, string | number | Uint8Array>)[name]!;
+      return value instanceof Uint8Array ? value.toHex() : value;
+    });
+}
+
+type SplitStatement = 'head' | 'equal' | 'beyond' | 'equalBackward' | 'above';
+
+/** Reads the rows with the key's first value, then the rows beyond it. */
+function splitLister<Row>(key: readonly KeyColumn[], run: RunStatement<Row, SplitStatement>): Lister<Row> {
+  const keyOf = keyReader<Row>(key);
+  return (parameters) => ({
+    rows(cursorKey, isBackward, count) {
+      if (cursorKey === null) return run('head', ...parameters, count);
+      const [value, second] = key.map(({ form }, index) => forms[form].read(cursorKey, index)) as [Value, Value];
+      const equal = run(isBackward ? 'equalBackward' : 'equal', ...parameters, value, second, count);
+      if (equal.length >= count) return equal;
+      return [...equal, ...run(isBackward ? 'above' : 'beyond', ...parameters, value, count - equal.length)];
+    },
+    keyOf,
+  });
+}
+
+function directedLister<Row>(
   key: readonly KeyColumn[],
-  texts: List<Row>['texts'],
+  run: RunStatement<Row, 'forward' | 'backward'>,
   isBounded: boolean,
 ): Lister<Row> {
-  const statements = Object.fromEntries(
-    Object.entries(texts).map(([name, text]) => [name, lazy(() => prepared<Row, Value[]>(db, text))]),
-  );
-  const read = (name: string, ...values: Value[]): Row[] => statements[name]!().all(...values);
-  const names = key.map(nameOf);
+  const keyOf = keyReader<Row>(key);
 
   /** Returns the values to read from: the cursor key's, or the nearest bound's if the key is outside the bounds. */
   function startAt(cursorKey: CursorKey | null, isBackward: boolean, { first, last }: Bounds): Value[] {
@@ -171,29 +201,12 @@ function lister<Row>(
     return [isDown ? last : first, ...key.slice(1).map(({ form }) => forms[form][isDown ? 'greatest' : 'least'])];
   }
 
-  /** Reads the rows with the key's first value, then the rows beyond it. */
-  const splitRows: RowReader<Row> = (parameters, span, cursorKey, isBackward, count) => {
-    if (cursorKey === null) return read('head', ...parameters, count);
-    const [value, second] = startAt(cursorKey, isBackward, span) as [Value, Value];
-    const equal = read(isBackward ? 'equalBackward' : 'equal', ...parameters, value, second, count);
-    if (equal.length >= count) return equal;
-    return [...equal, ...read(isBackward ? 'above' : 'beyond', ...parameters, value, count - equal.length)];
-  };
-
-  const directedRows: RowReader<Row> = (parameters, span, cursorKey, isBackward, count) => {
-    const start = startAt(cursorKey, isBackward, span);
-    const end = isBounded ? [key[0]!.descends === isBackward ? span.last : span.first] : [];
-    return read(isBackward ? 'backward' : 'forward', ...parameters, ...start, ...end, count);
-  };
-
-  const rowsOf = texts.forward === undefined ? splitRows : directedRows;
-  const keyOf = (row: Row): CursorKey =>
-    names.map((name) => {
-      const value = (row as Record<string, string | number | Uint8Array>)[name]!;
-      return value instanceof Uint8Array ? value.toHex() : value;
-    });
   return (parameters, span = EVERYWHERE) => ({
-    rows: (cursorKey, isBackward, count) => rowsOf(parameters, span, cursorKey, isBackward, count),
+    rows(cursorKey, isBackward, count) {
+      const start = startAt(cursorKey, isBackward, span);
+      const end = isBounded ? [key[0]!.descends === isBackward ? span.last : span.first] : [];
+      return run(isBackward ? 'backward' : 'forward', ...parameters, ...start, ...end, count);
+    },
     keyOf,
   });
 }
