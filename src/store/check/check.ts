@@ -45,9 +45,9 @@ export function checkDirectory(directory: string, { deep, watch }: CheckOptions 
   requireIndex(directory);
   const run = new CheckRun(FILE_CHECKS, watch);
   const position = checkIndex(run, directory);
-  const ofIndex = run.findings;
+  const indexFindings = run.findings;
   checkJournal(run, directory, position);
-  if (deep === undefined || position === null || run.findings > ofIndex) return run.results;
+  if (deep === undefined || position === null || run.findings > indexFindings) return run.results;
   checkTables(run, { directory, machine: deep });
   checkValueIndexes(run, directory);
   return run.results;

@@ -12,7 +12,7 @@ import { anchorBurnBlocksTable, blocksTable, microblocksTable, minerRewardsTable
 import type { Dictionaries } from './dictionary.ts';
 import { counter, type HotRows } from './hot-rows.ts';
 
-const size = (block: Block): number => block.transactions.reduce((total, { raw }) => total + raw.length, 0);
+const sizeOf = ({ transactions }: Block): number => transactions.reduce((total, { raw }) => total + raw.length, 0);
 
 const concatenated = (parts: readonly Uint8Array[] | null): Uint8Array | null =>
   parts === null ? null : Buffer.concat(parts);
@@ -43,7 +43,7 @@ function blockRow(block: Block, { transactions, ...below }: Sums): NewRow<typeof
     announced_transactions: block.announcedTransactions,
     transactions: block.transactions.length,
     preceding_transactions: transactions,
-    size: size(block),
+    size: sizeOf(block),
     cost_runtime: block.cost.runtime,
     cost_read_count: block.cost.readCount,
     cost_read_length: block.cost.readLength,
@@ -131,11 +131,11 @@ export function anchorWriter(db: Database) {
 
   return ({ sign, block }: EffectOf<'anchor'>): void => {
     const last = newest.get();
-    const same = last !== null && Buffer.compare(last.hash, block.burnBlockHash) === 0;
-    if (sign === -1 && !same) throw new Error('anchor_burn_blocks had no row to take away');
-    if (same && !(sign === -1 && last.blocks === 1)) {
+    const isSame = last !== null && Buffer.compare(last.hash, block.burnBlockHash) === 0;
+    if (sign === -1 && !isSame) throw new Error('anchor_burn_blocks had no row to take away');
+    if (isSame && !(sign === -1 && last.blocks === 1)) {
       count.run(last.ordinal, sign, sign * block.announcedTransactions, sign * block.transactions.length);
-    } else if (same) {
+    } else if (isSame) {
       anchors.remove({ ordinal: last.ordinal });
     } else {
       anchors.add({

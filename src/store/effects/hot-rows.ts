@@ -46,7 +46,7 @@ export function rowCache<S extends TableShape>(db: Database, shape: S, maxRows =
 
   const [first, ...others] = names;
   const valuesOf = (key: KeyOf<S>): SQLQueryBindings[] => names.map((name) => key[name] as SQLQueryBindings);
-  function nameOf(key: KeyOf<S>): SQLQueryBindings {
+  function cacheKeyOf(key: KeyOf<S>): SQLQueryBindings {
     let text = key[first!] as SQLQueryBindings;
     for (const name of others) text = `${text}/${key[name]}`;
     return text;
@@ -67,19 +67,19 @@ export function rowCache<S extends TableShape>(db: Database, shape: S, maxRows =
     changed = [];
   }
 
-  function cache(name: SQLQueryBindings, row: StoredRow<S> | null): CachedRow<StoredRow<S>> {
+  function cache(cacheKey: SQLQueryBindings, row: StoredRow<S> | null): CachedRow<StoredRow<S>> {
     if (rows.size >= maxRows) {
       store();
       forget();
     }
     const cached = { row, isChanged: false };
-    rows.set(name, cached);
+    rows.set(cacheKey, cached);
     return cached;
   }
 
   function change(key: KeyOf<S>, row: StoredRow<S> | null): void {
-    const name = nameOf(key);
-    const cached = rows.get(name) ?? cache(name, row);
+    const cacheKey = cacheKeyOf(key);
+    const cached = rows.get(cacheKey) ?? cache(cacheKey, row);
     cached.row = row;
     if (!cached.isChanged) changed.push([valuesOf(key), cached]);
     cached.isChanged = true;
@@ -88,8 +88,8 @@ export function rowCache<S extends TableShape>(db: Database, shape: S, maxRows =
   return {
     /** The row in the open transaction; null if there is none. Must not be changed: `put` replaces it. */
     get(key: KeyOf<S>): StoredRow<S> | null {
-      const name = nameOf(key);
-      return (rows.get(name) ?? cache(name, find.get(...valuesOf(key)))).row;
+      const cacheKey = cacheKeyOf(key);
+      return (rows.get(cacheKey) ?? cache(cacheKey, find.get(...valuesOf(key)))).row;
     },
     /** Adds a row, or replaces the one of its key. */
     put: (row: StoredRow<S>) => change(row as unknown as KeyOf<S>, row),

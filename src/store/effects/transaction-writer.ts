@@ -136,14 +136,14 @@ export function transactionWriter(db: Database, { principals }: Dictionaries) {
      WHERE contract_id = ?1 AND type IN (${DEPLOYMENTS}) AND status = ${STATUS.success} LIMIT 1`.prepared(db);
 
   /** Adds or removes the name parts of a contract. Call it while the row of this deployment is not stored. */
-  function find(sign: Sign, contract: string, { status }: ChainTransaction): void {
+  function moveNameParts(sign: Sign, contract: string, { status }: ChainTransaction): void {
     const id = principals.id(contract);
     if (status === 'success' && succeeded.get(id) === null) parts.contract(sign, id, contract);
   }
 
   function add(position: number, transaction: ChainTransaction): void {
     const contract = deployedContract(transaction);
-    if (contract !== null) find(1, contract, transaction);
+    if (contract !== null) moveNameParts(1, contract, transaction);
     transactions.add(transactionRow(position, transaction, principals));
     bodies.add(bodyRow(position, transaction));
     if (contract === null) return;
@@ -155,7 +155,7 @@ export function transactionWriter(db: Database, { principals }: Dictionaries) {
     if (contract !== null) for (const name of declaredNames(transaction)) functions.remove({ name, position });
     bodies.remove({ position });
     transactions.remove({ position });
-    if (contract !== null) find(-1, contract, transaction);
+    if (contract !== null) moveNameParts(-1, contract, transaction);
   }
 
   return ({ sign, position, transaction }: EffectOf<'transaction'>): void =>

@@ -35,13 +35,14 @@ export interface RestoredTransaction extends ConfirmedTransaction {
  */
 const RETAINED_BLOCKS = 6_000;
 
+const MICROSECONDS_PER_SECOND = 1_000_000;
+
 /**
  * Nakamoto nodes discard pending transactions after this time, and older nodes after this many blocks. Stackside does the
  * same.
  */
-const COLLECT_AFTER_MICROSECONDS = 2560 * 60 * 1_000_000;
+const COLLECT_AFTER_MICROSECONDS = 2560 * 60 * MICROSECONDS_PER_SECOND;
 const COLLECT_AFTER_BLOCKS = 256;
-const MICROSECONDS = 1_000_000;
 
 /**
  * Returns whether a miner or node made the transaction, so that it was never pending. Unsigned transactions have no chain id.
@@ -107,7 +108,7 @@ export function mempoolWriter(db: Database, dictionaries: Dictionaries, changes:
         rows.move(row, PENDING);
         back.push(content.txId);
       } else if (receipt !== null || !neverBroadcast(content)) {
-        rows.add(content, receipt ?? { time: burnBlockTime * MICROSECONDS, height: receiptHeight });
+        rows.add(content, receipt ?? { time: burnBlockTime * MICROSECONDS_PER_SECOND, height: receiptHeight });
         back.push(content.txId);
       }
       for (const rival of rivals.of(content)) {
@@ -147,7 +148,7 @@ export function mempoolWriter(db: Database, dictionaries: Dictionaries, changes:
           } else if (receipts.store(transaction.position, receipt, receipt.height)) others++;
           // The node announced the transaction again because it reverted the transaction's block.
           else if (drops.take(content.txId) !== null) others++;
-        } else if (row.state < PENDING && !isMined(row) && !rivals.stayReplaced(row)) {
+        } else if (row.state < PENDING && !isMined(row) && !rivals.staysReplaced(row)) {
           rows.receive(row, receipt);
           waiting.push(content.txId);
         }

@@ -173,7 +173,7 @@ export function nonceRivals(db: Database, { principals }: Dictionaries, rows: Me
      * Returns whether a replaced transaction still has a winning rival, so that another announcement changes nothing. A rival
      * that shares only the payer's nonce doesn't win, because it is then the earlier one.
      */
-    stayReplaced(row: MempoolRow): boolean {
+    staysReplaced(row: MempoolRow): boolean {
       if (row.state !== REPLACED) return false;
       const spends = spendsOfRow(row);
       const outbids = (other: MempoolRow): boolean =>

@@ -178,8 +178,8 @@ export function tokenCommands(db: Database) {
   function list(contract: TokenContractRow, last: number): boolean {
     const { contract_id, listed } = contract;
     const end = Math.min(last, listed + BATCH);
-    const began = positionsOf(tipHeight()).last;
-    for (let id = listed + 1; id <= end; id++) rows.addToken(contract, storedTokenId(BigInt(id)), began);
+    const addedAt = positionsOf(tipHeight()).last;
+    for (let id = listed + 1; id <= end; id++) rows.addToken(contract, storedTokenId(BigInt(id)), addedAt);
     setListed.run(contract_id, end);
     return end === last;
   }

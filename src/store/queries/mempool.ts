@@ -88,7 +88,7 @@ interface DetailRow extends PendingRow {
   raw: Uint8Array;
 }
 
-const MICROSECONDS = 1_000_000;
+const MICROSECONDS_PER_SECOND = 1_000_000;
 
 /** The identity of an announcement's text. An announcement doesn't change while it is pending. */
 const idOf = ({ tx_id: id, received_at: receivedAt, receipt_block_height: height }: ReceiptRow): string =>
@@ -98,7 +98,7 @@ const idOf = ({ tx_id: id, received_at: receivedAt, receipt_block_height: height
 export const pendingOf = (row: PendingRow): PendingTransaction => ({
   ...spentOf(row),
   status: mempoolStatus(row.state),
-  receiptTime: Math.round(row.received_at / MICROSECONDS),
+  receiptTime: Math.round(row.received_at / MICROSECONDS_PER_SECOND),
   receiptBlockHeight: row.receipt_block_height,
 });
 
@@ -269,8 +269,8 @@ export function pendingMeeting(db: Database, maxRows?: number) {
       const principals = { sender: idOf(sender), recipient: idOf(recipient), contract: idOf(contract) };
       const isUnknown = Object.values(principals).includes(NOBODY);
       const values = { types: bitsOf(numbersOf(types)), ...principals, ...others };
-      const sizes = [{ way: by, size: isUnknown ? 0 : Number.POSITIVE_INFINITY }];
-      return pages({ values, sizedPaths: sizes, total: countMatches(conditions) }, limit, cursor, ({ tx_id }) =>
+      const sizedPaths = [{ way: by, size: isUnknown ? 0 : Number.POSITIVE_INFINITY }];
+      return pages({ values, sizedPaths, total: countMatches(conditions) }, limit, cursor, ({ tx_id }) =>
         pendingOf(itemAt.get(tx_id)!),
       );
     },
@@ -278,7 +278,9 @@ export function pendingMeeting(db: Database, maxRows?: number) {
     /** The transaction that is pending the longest, with its receipt in Unix seconds; null if none is pending. */
     oldest(): { txId: Uint8Array; receiptTime: number } | null {
       const row = oldest.get();
-      return row === null ? null : { txId: row.tx_id, receiptTime: Math.round(row.received_at / MICROSECONDS) };
+      return row === null
+        ? null
+        : { txId: row.tx_id, receiptTime: Math.round(row.received_at / MICROSECONDS_PER_SECOND) };
     },
   };
 }
@@ -350,13 +352,13 @@ export function pendingSearch(db: Database, mempool: MempoolQueries) {
     const names = (['sender', 'recipient', 'principal'] as const).filter((name) => filter[name] !== null);
     if (names.length === 0) return { items: pages.all(by, direction, limit, offset), total: total() };
     const values: Record<keyof PendingFilter, number | null> = { sender: null, recipient: null, principal: null };
-    const ways = names.map((way) => {
+    const sizedPaths = names.map((way) => {
       const row = counted.get(filter[way] ?? '');
       values[way] = row?.id ?? null;
       // The count also includes transactions with the principal in another role.
       return { way, size: row?.pending ?? 0, isEstimate: true };
     });
-    return pages.filtered({ values, sizedPaths: ways }, by, direction, limit, offset);
+    return pages.filtered({ values, sizedPaths }, by, direction, limit, offset);
   }
 
   return {

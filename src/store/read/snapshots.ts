@@ -132,7 +132,7 @@ export function openSnapshots(directory: string, options: SnapshotOptions = {}):
     log = () => {},
     now = systemClock.monotonic,
     every = systemClock.every,
-    beforeSnapshot: before = () => {},
+    beforeSnapshot = () => {},
     writer = null,
     sharing,
     turns,
@@ -206,7 +206,7 @@ export function openSnapshots(directory: string, options: SnapshotOptions = {}):
 
   function begin(): Snapshot {
     if (closed) throw new NoSnapshotError('The store is closed');
-    before();
+    beforeSnapshot();
     const commits = sharing?.commits() ?? null;
     const joined = shared.join(commits);
     if (joined !== null) return joined;

@@ -74,7 +74,7 @@ export interface TouchedItems {
   /** Contracts that were deployed successfully. */
   contracts: string[];
   ft: { asset: string; principal: string }[];
-  /** @property value serialized Clarity value */
+  /** `value`: serialized Clarity value. */
   nft: { asset: string; value: Uint8Array }[];
   /** Reward cycles; the block chose their signers. */
   cycles: number[];
