@@ -221,11 +221,11 @@ interface DeepCheck {
 }
 
 /** Makes an index from the journal up to an entry, calls `use` with it, and removes it. */
-function withIndexAt<T>(
+function withIndexAt(
   { directory, machine }: DeepCheck,
   { id, chainId }: TablesOrigin,
-  use: (rebuilt: Database) => T,
-): T {
+  use: (rebuilt: Database) => void,
+): void {
   const staging = join(directory, STAGING);
   const isBegun = existsSync(staging);
   let lock: Lock | null = null;
@@ -235,7 +235,7 @@ function withIndexAt<T>(
     const options = { directory, staging, replayTo: id, chainId, log: () => {}, machine };
     openIngest({ ...options, load: 'bulk', views: false }).close();
     using connection = openToRead(indexPath(staging), true);
-    return use(connection);
+    use(connection);
   } finally {
     lock?.[Symbol.dispose]();
     // The directory may belong to another check that is running.

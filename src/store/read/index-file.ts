@@ -5,7 +5,7 @@ import { systemClock } from '../../base/clock.ts';
 import { Turns } from '../../base/turns.ts';
 import { type Connection, setUp, versionOf } from '../files/connection.ts';
 import { indexPath, journalPath, openReader, SCHEMA_VERSION } from '../files/database.ts';
-import { type JournalReader, openJournalReader } from '../files/journal.ts';
+import { openJournalReader } from '../files/journal.ts';
 import { requireSecondaryIndexes } from '../files/secondary-indexes.ts';
 import { IndexUnavailableError } from '../model/read-errors.ts';
 import { type FileCache, fileCache } from '../queries/file-cache.ts';
@@ -54,16 +54,6 @@ function tryEnd({ db, end }: IndexConnection): boolean {
   }
 }
 
-/** Opens the journal of an open index, and closes the index if that fails. @throws OperatorError */
-function openJournalBeside(index: Connection, directory: string): JournalReader {
-  try {
-    return openJournalReader(directory);
-  } catch (error) {
-    index.close();
-    throw error;
-  }
-}
-
 /**
  * Opens the present files of a directory.
  * @param number distinguishes this file from others that are opened at the path
@@ -81,9 +71,10 @@ export function openIndexFile(
   writer: WriterConnection | null = null,
 ) {
   const files = filesIn(directory);
-  const first = openReader(directory);
+  using opening = new DisposableStack();
+  const first = opening.use(openReader(directory));
   // Entries are in the journal before the index refers to them, and never change, so the journal doesn't need a snapshot.
-  const journal = openJournalBeside(first, directory);
+  const journal = opening.use(openJournalReader(directory));
   const idle: IndexConnection[] = [];
   const projection = sharedProjection();
   const texts = sharedTexts();
@@ -104,6 +95,7 @@ export function openIndexFile(
     return { db, cache, reader: readerFor(db, cache), begin: db.prepare('BEGIN'), end: db.prepare('COMMIT') };
   }
 
+  /** Makes the reader of the writer's connection. */
   function openWritersReader({ db, changes }: WriterConnection) {
     const cache = fileCache(db, changes);
     return { db, cache, reader: readerFor(db, cache) };
@@ -118,12 +110,8 @@ export function openIndexFile(
     if (inUse === 0) journal.close();
   }
 
-  try {
-    idle.push(connect(first));
-  } catch (error) {
-    journal.close();
-    throw error;
-  }
+  idle.push(connect(first));
+  opening.move();
   return {
     /** Whether the directory still has these files, of the version that this program reads. */
     isPresent(): boolean {

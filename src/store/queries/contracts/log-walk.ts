@@ -272,18 +272,15 @@ export function logWalk(db: Database, turns: Turns, limits: Partial<LogWalkLimit
     }
 
     function judge(place: PlaceRow): JudgedPlace {
-      const no = { ...place, meets: false, cost: 1 };
-      const yes = { ...no, meets: true };
-      if (!isFiltered && contracts !== null) return yes;
+      const judged = (meets: boolean, cost = 1): JudgedPlace => ({ ...place, meets, cost });
+      if (!isFiltered && contracts !== null) return judged(true);
       const { position, event_index: eventIndex } = place;
       const log = read.log.get(position, eventIndex);
-      if (log?.contract_id == null || !includes(log.contract_id)) return no;
-      if (topic !== null && topic !== log.topic) return no;
-      if (!isFromTransactions(position)) return no;
-      if (fields.length === 0) return yes;
+      if (log?.contract_id == null || !includes(log.contract_id)) return judged(false);
+      if ((topic !== null && topic !== log.topic) || !isFromTransactions(position)) return judged(false);
+      if (fields.length === 0) return judged(true);
       const value = read.value.get(position, eventIndex)?.value ?? NO_BYTES;
-      const cost = DECODED.places + Math.floor(value.length / DECODED.bytes);
-      return { ...place, meets: meetsAll(fields, fieldsOf(value)), cost };
+      return judged(meetsAll(fields, fieldsOf(value)), DECODED.places + Math.floor(value.length / DECODED.bytes));
     }
 
     const ways = waysTo(contracts, transactions, fields, spanOf(heights));
