@@ -32,9 +32,9 @@ function requireNothingLost({ directory, force }: RebuildOptions): void {
   using journal = openJournal(directory);
   const isEmpty = journal.lastId() === 0;
   // With `force`, the rebuild also replaces an index that can't be opened.
-  if (force && !isEmpty) return;
-  const position = existsSync(path) ? positionOfFile(path) : null;
-  if (isEmpty && existsSync(path) && position?.id !== 0) {
+  if ((force && !isEmpty) || !existsSync(path)) return;
+  const position = positionOfFile(path);
+  if (isEmpty && position?.id !== 0) {
     throw new OperatorError(
       `Can't rebuild the index: the journal in ${directory} is empty.`,
       'Put the journal.db of this index back, or restore a backup or import a recording into another directory.',

@@ -11,7 +11,7 @@ import { query, type Stored, statements } from '../../rows/statement.ts';
 import { type CallColumns, callArguments } from '../../rows/value-keys.ts';
 import { spanOf, transactionPositionQuery } from '../blocks/windows.ts';
 import { down, orderedList } from '../list.ts';
-import { numbers } from '../numbers.ts';
+import { NOBODY, numbers } from '../numbers.ts';
 import { emptyPage, isBehind, movedTo, numberAt, readPage } from '../page.ts';
 import type { ItemsOf, RowTexts } from '../row-texts.ts';
 import { type PlaceRow, placeKey, type ValueSearch } from './value-search.ts';
@@ -160,7 +160,7 @@ export function contractLogSearch(db: Database, search: ValueSearch) {
     limit: number,
     cursor: Cursor | null,
   ): Promise<Page<FoundLog, number | null>> => {
-    const { id, logs } = contract.get(contractId) ?? { id: 0, logs: 0 };
+    const { id, logs } = contract.get(contractId) ?? { id: NOBODY, logs: 0 };
     const span = spanOf(heights);
     const isWhole = topic === null && fields.length === 0 && heights.from === null && heights.to === null;
     return search(
@@ -257,7 +257,7 @@ export function contractCallSearch(db: Database, search: ValueSearch) {
     cursor: Cursor | null,
   ): Promise<Page<FoundCall, number | null>> => {
     const { functionName, statuses, order, heights, fields } = filter;
-    const { id, calls } = contract.get(contractId) ?? { id: 0, calls: 0 };
+    const { id, calls } = contract.get(contractId) ?? { id: NOBODY, calls: 0 };
     const span = spanOf(heights);
     const isWhole = functionName === null && statuses === null && heights.from === null && heights.to === null;
     const count = (maximum: number) =>
