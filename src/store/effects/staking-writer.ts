@@ -6,6 +6,7 @@ import type { Database } from 'bun:sqlite';
 import type { EffectOf, Sign } from '../../chain/effect.ts';
 import type { StakingChangeOf } from '../../chain/pox/staking.ts';
 import { encodeOutputs } from '../queries/staking/staking.ts';
+import { type BondSchedule, cycleLength } from '../queries/staking/staking-cycles.ts';
 import { NO_CYCLE, PRECISION } from '../queries/staking/staking-rewards.ts';
 import { KEY_ACTION, NO_BOND, storedKeyAction } from '../rows/enums.ts';
 import { query, type Stored } from '../rows/statement.ts';
@@ -117,11 +118,11 @@ function stakeWriter(db: Database, { principals }: Dictionaries) {
 }
 
 type Position = Stored<'bond_positions'>;
-type Schedule = Stored<'bonds', 'first_cycle' | 'start_height' | 'unlock_cycle' | 'unlock_height'>;
 
 /** The reward cycle of a Bitcoin height, computed from the first and the unlock cycle of a bond. */
-function cycleAt(height: number, { first_cycle, start_height, unlock_cycle, unlock_height }: Schedule): number {
-  const length = (unlock_height - start_height) / (unlock_cycle - first_cycle);
+function cycleAt(height: number, schedule: BondSchedule): number {
+  const { first_cycle, start_height } = schedule;
+  const length = cycleLength(schedule);
   return length > 0 ? first_cycle + Math.floor((height - start_height) / length) : first_cycle;
 }
 
@@ -192,7 +193,7 @@ const afterWithdrawal =
 function bondPositionWriter(db: Database, { principals }: Dictionaries, totals: BondTotalsWriter, stakes: StakeWriter) {
   const positions = history(db, bondPositionsTable);
   const registrations = table(db, bondRegistrationsTable);
-  const schedule = query<Schedule, [number]>`
+  const schedule = query<BondSchedule, [number]>`
     SELECT first_cycle, start_height, unlock_cycle, unlock_height FROM bonds WHERE bond_index = ?1`.prepared(db);
 
   /** Changes a position, and adds the differences to the sums of its bond. */

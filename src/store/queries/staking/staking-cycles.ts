@@ -20,8 +20,15 @@ export interface CycleTimes {
 export const cycleAt = ({ first, length }: CycleTimes, height: number): number => Math.floor((height - first) / length);
 export const startOf = ({ first, length }: CycleTimes, cycle: number): number => first + cycle * length;
 
+/** The cycle and the Bitcoin height at which a bond starts, and at which it unlocks. */
+export type BondSchedule = Stored<'bonds', 'first_cycle' | 'start_height' | 'unlock_cycle' | 'unlock_height'>;
+
+/** Returns the length of a cycle in Bitcoin blocks. It is no positive integer if a contract printed impossible numbers. */
+export const cycleLength = ({ first_cycle, start_height, unlock_cycle, unlock_height }: BondSchedule): number =>
+  (unlock_height - start_height) / (unlock_cycle - first_cycle);
+
 export const cycleTimesSql = {
-  bond: query<Stored<'bonds', 'first_cycle' | 'start_height' | 'unlock_cycle' | 'unlock_height'>>`
+  bond: query<BondSchedule>`
     SELECT first_cycle, start_height, unlock_cycle, unlock_height FROM bonds
      WHERE bond_index = (SELECT min(bond_index) FROM bonds)`,
 };
@@ -36,7 +43,7 @@ export function cycleTimesQuery(db: Database): (chainId: number) => CycleTimes |
     if (networkOf(chainId).kind === 'mainnet') return mainnetCycles;
     const bondRow = bond.get();
     if (bondRow === null) return null;
-    const length = (bondRow.unlock_height - bondRow.start_height) / (bondRow.unlock_cycle - bondRow.first_cycle);
+    const length = cycleLength(bondRow);
     if (!Number.isInteger(length) || length <= 0) return null;
     return { length, first: bondRow.start_height - bondRow.first_cycle * length, prepare: null };
   };
