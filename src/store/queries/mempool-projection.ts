@@ -254,22 +254,22 @@ export function mempoolProjection(
       candidates.set(row.tx_id.toHex(), candidateOf(row, estimateOf));
     }
 
-    let isCut = false;
-    let [fee, id]: [string, Uint8Array] = [HIGHEST_FEE, LAST_ID];
-    for (;;) {
-      const rows = byFee.all(fee, id, BATCH);
-      for (const row of rows) take(row);
-      const end = rows.at(-1);
-      if (end === undefined) break;
-      [fee, id] = [end.fee, end.tx_id];
-      if (candidates.size >= maxRows || counts.read >= READ_FACTOR * maxRows) {
-        isCut = true;
-        break;
+    /** Takes the transactions with the highest fees. @returns whether these are all */
+    async function takeHighestFees(): Promise<boolean> {
+      let last: Pick<CandidateRow, 'fee' | 'tx_id'> = { fee: HIGHEST_FEE, tx_id: LAST_ID };
+      for (;;) {
+        const rows = byFee.all(last.fee, last.tx_id, BATCH);
+        for (const row of rows) take(row);
+        const end = rows.at(-1);
+        if (end === undefined) return true;
+        if (candidates.size >= maxRows || counts.read >= READ_FACTOR * maxRows) return false;
+        last = end;
+        await pause();
       }
-      await pause();
     }
+
     // If not all were read, transactions with earlier nonces may be missing, because they offer lower fees.
-    if (isCut) await takeEarlierNonces(candidates, accounts, take, pause);
+    if (!(await takeHighestFees())) await takeEarlierNonces(candidates, accounts, take, pause);
     const projection = await projectionOf([...candidates.values()], (account) => accounts(account).nextNonce, pause);
     return {
       ...projection,
