@@ -80,7 +80,8 @@ export function comparison(snapshots: Snapshots, rpc: NodeRpc, options: RequestO
       if (status === 200 || status === 404) return status === 200;
       throw new NodeUnreachableError(`the node answered /v2/accounts with ${status}`);
     };
-    let [highest, low, high]: [BlockAt | null, number, number] = [null, firstHeight(), tip];
+    let highest: BlockAt | null = null;
+    let [low, high] = [firstHeight(), tip];
     while (low <= high) {
       // The tip first, because the node nearly always has it.
       const middle = highest === null && high === tip ? tip : Math.floor((low + high) / 2);
@@ -147,7 +148,8 @@ export function comparison(snapshots: Snapshots, rpc: NodeRpc, options: RequestO
    * node has no comparable answer for it, such as below a contract's deployment.
    */
   async function findFirstDifferent(fact: Fact, block: BlockAt): Promise<BlockAt> {
-    let [first, low, high] = [block, firstHeight(), block.height - 1];
+    let first = block;
+    let [low, high] = [firstHeight(), block.height - 1];
     while (low <= high) {
       const middle = blockAt(Math.floor((low + high) / 2));
       if (middle === null) break;
@@ -161,7 +163,7 @@ export function comparison(snapshots: Snapshots, rpc: NodeRpc, options: RequestO
   }
 
   /** Compares a fact and adds the result to a report. @throws ChainReplacedError, NodeUnreachableError */
-  async function compare(fact: Fact, block: BlockAt, report: KindReport): Promise<void> {
+  async function compareFact(fact: Fact, block: BlockAt, report: KindReport): Promise<void> {
     const values = await findDifferences(fact, block);
     if (values instanceof NoAnswer) {
       report.unanswered.set(values.reason, (report.unanswered.get(values.reason) ?? 0) + 1);
@@ -179,8 +181,9 @@ export function comparison(snapshots: Snapshots, rpc: NodeRpc, options: RequestO
   /** Generates the facts of a block and lower blocks, each once, until each kind has enough. @throws ChainReplacedError */
   function* facts(block: BlockAt, limit: number, lowest: number): Generator<Fact> {
     const counts = new Map(factKinds.map((kind) => [kind, 0]));
-    const lowestKnown = firstHeight() - 1;
-    for (let height = block.height; height >= Math.max(lowest, lowestKnown); height--) {
+    // The whole chain also has block 0.
+    const end = Math.max(lowest, firstHeight() - 1);
+    for (let height = block.height; height >= end; height--) {
       for (const fact of readAt(block, (reader) => factsOf(reader, height, block.height))) {
         const count = counts.get(fact.kind)!;
         if (count >= limit) continue;
@@ -197,21 +200,21 @@ export function comparison(snapshots: Snapshots, rpc: NodeRpc, options: RequestO
     /**
      * Compares the facts of a block and lower blocks: the requested number of each kind, from the newest blocks that
      * have them.
-     * @param most maximum facts of each kind @param lowest height of the last block to examine
+     * @param limit maximum facts of each kind @param lowest height of the last block to examine
      * @param progress called before each comparison with the number of earlier comparisons
      * @returns a report for each kind
      * @throws ChainReplacedError, NodeUnreachableError
      */
     async compare(
       block: BlockAt,
-      { most: limit = Number.POSITIVE_INFINITY, lowest = 0 } = {},
+      { limit = Number.POSITIVE_INFINITY, lowest = 0 } = {},
       progress: (compared: number, kind: FactKind) => void = () => {},
     ): Promise<KindReport[]> {
       const reports = new Map(factKinds.map((kind) => [kind, emptyReport(kind)]));
       let count = 0;
       for (const fact of facts(block, limit, lowest)) {
         progress(count, fact.kind);
-        await compare(fact, block, reports.get(fact.kind)!);
+        await compareFact(fact, block, reports.get(fact.kind)!);
         count += 1;
       }
       return [...reports.values()];

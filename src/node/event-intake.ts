@@ -102,7 +102,8 @@ const MAX_CAUSES = 10;
 /** Returns the messages of an error and its causes, on one line. */
 export function reasonOf(error: unknown): string {
   const messages: string[] = [];
-  for (let cause: unknown = error; cause !== undefined && cause !== null && messages.length < MAX_CAUSES; ) {
+  let cause = error;
+  while (cause !== undefined && cause !== null && messages.length < MAX_CAUSES) {
     messages.push(cause instanceof Error ? cause.message : String(cause));
     cause = cause instanceof Error ? cause.cause : undefined;
   }

@@ -90,8 +90,6 @@ export interface RequestOptions {
   signal?: AbortSignal;
 }
 
-const bare = (hash: Uint8Array): string => hash.toHex();
-
 const RETRIES = 3;
 const FIRST_RETRY_MS = 250;
 
@@ -170,7 +168,7 @@ export async function requestAccount(
   principal: string,
   indexBlockHash: Uint8Array,
 ): Promise<AccountFacts | NoAnswer> {
-  const answer = await node.json(`/v2/accounts/${principal}?proof=0&tip=${bare(indexBlockHash)}`, Account);
+  const answer = await node.json(`/v2/accounts/${principal}?proof=0&tip=${indexBlockHash.toHex()}`, Account);
   if (answer instanceof NoAnswer) return answer;
   return {
     balance: BigInt(answer.balance),
@@ -217,7 +215,7 @@ function sourceOf(raw: Uint8Array): string {
 
 const contractPath = (part: string, contract: string, { hash }: BlockAt): string => {
   const { address, contractName } = splitPrincipal(contract);
-  return `/v2/contracts/${part}/${address}/${contractName}?proof=0&tip=${bare(hash)}`;
+  return `/v2/contracts/${part}/${address}/${contractName}?proof=0&tip=${hash.toHex()}`;
 };
 
 /** Returns a contract's source, and its interface unless the index lacks it: a node can be configured not to send it. */
@@ -274,7 +272,7 @@ const rewardSetFact = (cycle: number): Fact => ({
     return signersOf(reader.facts.signers(cycle).map(({ key, weight }) => `${key.toHex()} ${weight}`));
   },
   async node(node, { hash }) {
-    const signers = await requestSigners(node, cycle, bare(hash));
+    const signers = await requestSigners(node, cycle, hash.toHex());
     if (signers instanceof NoAnswer) return signers;
     return signersOf(signers.map(({ signing_key: key, weight }) => `${key} ${weight}`));
   },
@@ -308,7 +306,7 @@ const blockFact = (
 ): Fact => {
   const rawTransactions = transactions.filter(isInBody).map(({ raw }) => raw);
   const body = Buffer.concat(rawTransactions);
-  const id = bare(block.index_block_hash);
+  const id = block.index_block_hash.toHex();
   return {
     kind: 'blocks',
     subject: `block ${block.height}`,
@@ -316,11 +314,11 @@ const blockFact = (
     index: () => ({
       id,
       height: String(block.height),
-      parent: bare(block.parent_index_block_hash),
+      parent: block.parent_index_block_hash.toHex(),
       timestamp: String(block.block_time),
       'signer bits': block.signer_bits ?? '',
       'signer signatures': (block.signer_signatures ?? new Uint8Array(0)).toHex(),
-      'transaction root': bare(transactionRoot(rawTransactions.map(transactionId))),
+      'transaction root': transactionRoot(rawTransactions.map(transactionId)).toHex(),
       transactions: String(rawTransactions.length),
       body: Bun.hash(body).toString(16),
     }),
@@ -331,13 +329,13 @@ const blockFact = (
       if (!decoded.ok) return { id, bytes: decoded.error.message };
       const { header, blockId, transactionCount, transactions: nodeBody } = decoded.value;
       return {
-        id: bare(blockId),
+        id: blockId.toHex(),
         height: String(header.chainLength),
-        parent: bare(header.parentBlockId),
+        parent: header.parentBlockId.toHex(),
         timestamp: String(header.timestamp),
         'signer bits': signerBits(header.poxTreatment) ?? '',
-        'signer signatures': header.signerSignatures.map(bare).join(''),
-        'transaction root': bare(header.transactionRoot),
+        'signer signatures': header.signerSignatures.map((signature) => signature.toHex()).join(''),
+        'transaction root': header.transactionRoot.toHex(),
         transactions: String(transactionCount),
         body: Bun.hash(nodeBody).toString(16),
       };
@@ -382,7 +380,7 @@ const sortitionFact = (block: BlockFacts, requestBlock: (node: ThrottledNode) =>
   async node(node) {
     const decoded = await requestBlock(node);
     if (decoded instanceof NoAnswer || !decoded.ok) return new NoAnswer("the block's consensus hash is not known");
-    const sortition = await requestSortition(node, `/consensus/${bare(decoded.value.header.consensusHash)}`);
+    const sortition = await requestSortition(node, `/consensus/${decoded.value.header.consensusHash.toHex()}`);
     if (sortition instanceof NoAnswer) return nullIfAbsent(sortition);
     return {
       hash: sortition.burn_block_hash,
@@ -413,11 +411,11 @@ const transactionFact = (block: BlockFacts, { tx_id, result, raw }: BlockTransac
   kind: 'transactions',
   subject: toHex(tx_id),
   changes: false,
-  index: () => ({ bytes: bare(raw), result: plainRepr(clarityRepr(result)) }),
+  index: () => ({ bytes: raw.toHex(), result: plainRepr(clarityRepr(result)) }),
   async node(node) {
-    const answer = await node.json(`/v3/transaction/${bare(tx_id)}`, IndexedTransaction);
+    const answer = await node.json(`/v3/transaction/${tx_id.toHex()}`, IndexedTransaction);
     if (answer instanceof NoAnswer) return nullIfAbsent(answer) ?? new NoAnswer('no entry in its transaction index');
-    if (answer.index_block_hash.replace(/^0x/, '') !== bare(block.index_block_hash)) {
+    if (answer.index_block_hash.replace(/^0x/, '') !== block.index_block_hash.toHex()) {
       return new NoAnswer('an entry of another block');
     }
     return { bytes: answer.tx, result: plainRepr(answer.result) };
@@ -435,7 +433,7 @@ async function callReadOnly(
   { hash }: BlockAt,
 ): Promise<ClarityValue | NoAnswer> {
   const { address, contractName } = splitPrincipal(contract);
-  const path = `/v2/contracts/call-read/${address}/${contractName}/${functionName}?tip=${bare(hash)}`;
+  const path = `/v2/contracts/call-read/${address}/${contractName}/${functionName}?tip=${hash.toHex()}`;
   const answer = await node.json(path, Call, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
@@ -506,7 +504,7 @@ export function factsOf(reader: Reader, height: number, highest: number): Fact[]
   const facts: Fact[] = [];
   if (block.signer_bits !== null) {
     // Both facts are in the block, which is requested only once.
-    const requestBlock = memoizeByObject((node: ThrottledNode) => nodeBlock(node, bare(block.index_block_hash)));
+    const requestBlock = memoizeByObject((node: ThrottledNode) => nodeBlock(node, block.index_block_hash.toHex()));
     facts.push(blockFact(block, touched.transactions, requestBlock), sortitionFact(block, requestBlock));
     const bodyTransactions = touched.transactions.filter(isInBody);
     facts.push(...bodyTransactions.map((transaction) => transactionFact(block, transaction)));

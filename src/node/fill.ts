@@ -91,9 +91,10 @@ function branchOf(history: ChainHistory, id: Uint8Array) {
 
 /** Returns the tenure that starts with the first of these blocks; null if this block starts none. */
 function startedTenure([first]: readonly Block[]): RewardedTenure | null {
-  for (const { payload, sender } of first?.transactions ?? []) {
-    if (first === undefined || payload.type !== 'coinbase') continue;
-    const { indexBlockHash, blockHash } = first;
+  if (first === undefined) return null;
+  const { indexBlockHash, blockHash, transactions } = first;
+  for (const { payload, sender } of transactions) {
+    if (payload.type !== 'coinbase') continue;
     const recipient = payload.altRecipient ?? sender.address;
     return { indexBlockHash, blockHash, miner: sender.address, recipient, fees: 0n };
   }

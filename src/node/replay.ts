@@ -144,7 +144,6 @@ const NO_COST = { runtime: 0, read_count: 0, read_length: 0, write_count: 0, wri
 /** Timeout for executing a block at the node, in milliseconds. */
 const REPLAY_TIMEOUT_MS = 120_000;
 
-const bare = (hash: Uint8Array): string => hash.toHex();
 const prefixed = (hex: string): string => (hex.startsWith('0x') ? hex : `0x${hex}`);
 
 /**
@@ -276,13 +275,13 @@ export class BlockMaker {
    * @throws IncompleteBlockError, NodeUnreachableError; OperatorError if the node refuses the token
    */
   async make(decoded: NakamotoBlock, parent: Parent): Promise<FilledBlock> {
-    const parentId = bare(parent.indexBlockHash);
+    const parentId = parent.indexBlockHash.toHex();
     const before = this.#state?.id === parentId ? this.#state : new StateAfter(this.node, parentId);
-    const after = new StateAfter(this.node, bare(decoded.blockId));
+    const after = new StateAfter(this.node, decoded.blockId.toHex());
     const { consensusHash, chainLength } = decoded.header;
     const failure = (reason: string) => new IncompleteBlockError(chainLength, decoded.blockId, reason);
     if (this.#sortition?.consensus_hash !== toHex(consensusHash)) {
-      const sortition = answerOrThrow(await requestSortition(this.node, `/consensus/${bare(consensusHash)}`));
+      const sortition = answerOrThrow(await requestSortition(this.node, `/consensus/${consensusHash.toHex()}`));
       if (sortition instanceof NoAnswer) throw failure(`its sortition is unknown (${sortition.reason})`);
       this.#sortition = sortition;
     }
@@ -334,7 +333,7 @@ export class BlockMaker {
     const { accounts, minted } = sumChanges(draft.block);
     await this.#requireSupply(context, minted, unlocks);
     const unanswered = await this.#requireAccounts(context, accounts);
-    await this.#requireLocks(draft.block, context.after, context.failure);
+    await this.#requireLocks(context, draft.block);
     return { ...draft, unanswered };
   }
 
@@ -362,10 +361,11 @@ export class BlockMaker {
         if (!(filled instanceof IncompleteBlockError)) blocks.push([maturity, filled]);
       }
       if (blocks.length > 1) throw context.failure('the tenure of its reward is unknown');
-      for (const [maturity, filled] of blocks) {
-        this.#maturity = maturity;
-        return filled;
-      }
+      const [match] = blocks;
+      if (match === undefined) continue;
+      const [maturity, filled] = match;
+      this.#maturity = maturity;
+      return filled;
     }
     throw unrewarded;
   }
@@ -395,7 +395,7 @@ export class BlockMaker {
   async #replay({ decoded, failure }: Context): Promise<ReplayedTransaction[]> {
     const signal = AbortSignal.timeout(REPLAY_TIMEOUT_MS);
     const init = { headers: { authorization: this.authorization }, signal };
-    const replayed = answerOrThrow(await this.node.json(`/v3/blocks/replay/${bare(decoded.blockId)}`, Replay, init));
+    const replayed = answerOrThrow(await this.node.json(`/v3/blocks/replay/${decoded.blockId.toHex()}`, Replay, init));
     if (replayed instanceof NoAnswer) {
       if (replayed.status !== UNAUTHORIZED) throw failure(`the node doesn't execute it again (${replayed.reason})`);
       throw new OperatorError(
@@ -559,7 +559,7 @@ export class BlockMaker {
   }
 
   /** Compares each lock that the block made. @throws IncompleteBlockError */
-  async #requireLocks(block: Block, after: StateAfter, failure: Context['failure']): Promise<void> {
+  async #requireLocks({ after, failure }: Context, block: Block): Promise<void> {
     const locks = new Map<string, { amount: bigint; unlockHeight: number }>();
     for (const event of block.transactions.flatMap(({ events }) => [...events])) {
       if (event.kind !== 'stx_lock') continue;
@@ -630,7 +630,7 @@ const totalOf = (state: AccountFacts | NoAnswer): bigint =>
  * epochs).
  */
 export async function poxUnlockHeights(node: ThrottledNode, id: Uint8Array): Promise<Block['poxUnlockHeights']> {
-  const pox = answerOrThrow(await node.json(`/v2/pox?tip=${bare(id)}`, Pox));
+  const pox = answerOrThrow(await node.json(`/v2/pox?tip=${id.toHex()}`, Pox));
   if (pox instanceof NoAnswer) return [null, null, null, null];
   const activation = (name: string): number | null =>
     pox.contract_versions.find(({ contract_id }) => contract_id.endsWith(`.${name}`))
@@ -676,8 +676,8 @@ function makeHeader({ header, blockHash, blockId }: NakamotoBlock, parent: Paren
     pox_v2_unlock_height: pox2,
     pox_v3_unlock_height: pox3,
     pox_v4_unlock_height: pox4,
-    signer_bitvec: bare(header.poxTreatment),
-    signer_signature: header.signerSignatures.map(bare),
+    signer_bitvec: header.poxTreatment.toHex(),
+    signer_signature: header.signerSignatures.map((signature) => signature.toHex()),
     signer_signature_hash: toHex(blockHash),
   };
 }

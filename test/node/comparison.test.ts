@@ -27,7 +27,7 @@ async function runComparison(snapshots: Snapshots, rpc: NodeRpc, limit = Number.
   const { common, compare } = comparison(snapshots, rpc, atOnce);
   const start = await common();
   if (start === null) throw new Error('the index has no block');
-  const reports = await compare(start, { most: limit });
+  const reports = await compare(start, { limit });
   return { ...start, reports: new Map(reports.map((report) => [report.kind, report])) };
 }
 

@@ -179,7 +179,7 @@ async function compareOnce(
   const { common, compare } = comparison(snapshots, node, { rate, clock });
   const block = await common();
   if (block === null) return null;
-  const limits = sample === undefined ? {} : { most: sample, lowest: block.height - MAX_SAMPLED_BLOCKS };
+  const limits = sample === undefined ? {} : { limit: sample, lowest: block.height - MAX_SAMPLED_BLOCKS };
   const reports = await compare(block, limits, (count, kind) =>
     progress(`compared ${count} values at block ${block.height}: ${kind}`),
   );

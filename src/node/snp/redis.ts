@@ -81,11 +81,12 @@ export async function connectRedis(url: string, clock: Pick<Clock, 'after'>, sig
 
   /** Runs all commands, or none if the connection ends first. */
   async function runTogether(commands: readonly Command[]): Promise<void> {
-    const answers = [['MULTI'] as const, ...commands, ['EXEC'] as const].map(send);
-    const [first, ...others] = await withTimeout(Promise.allSettled(answers));
+    const sent = [['MULTI'] as const, ...commands, ['EXEC'] as const].map(send);
+    const answers = await withTimeout(Promise.allSettled(sent));
     // The first failure causes those after it.
-    for (const answer of [first!, ...others]) if (answer.status === 'rejected') throw toRedisError(answer.reason, host);
-    const exec = others.at(-1);
+    const rejected = answers.find((answer) => answer.status === 'rejected');
+    if (rejected !== undefined) throw toRedisError(rejected.reason, host);
+    const exec = answers.at(-1);
     const results: unknown = exec?.status === 'fulfilled' ? exec.value : [];
     const failure = Array.isArray(results) ? results.find((result) => result instanceof Error) : undefined;
     if (failure !== undefined) throw refusalError(failure.message);

@@ -274,7 +274,7 @@ export class SnpSubscriber {
    */
   async #accept(session: Session, message: Message): Promise<'accepted' | 'left' | 'unavailable'> {
     const { log, intake, skip } = this.#options;
-    if (!this.#follows(session, message)) return 'left';
+    if (!this.#checkOrder(session, message)) return 'left';
     const { id, path, sequence } = message;
     if (!mayBeEventPath(path)) {
       const remedy = 'No node posts to this path. There is nothing to do.';
@@ -301,10 +301,11 @@ export class SnpSubscriber {
   }
 
   /**
-   * Reports whether a message is the next one. After a gap, Stackside requests the stream again. If the gap remains, the
+   * Checks that a message is the next one. After a gap, Stackside requests the stream again. If the gap remains, the
    * publisher skipped numbers or lost messages. The next block shows a loss.
+   * @returns false if the stream was left
    */
-  #follows({ last }: Session, { id, sequence }: Message): boolean {
+  #checkOrder({ last }: Session, { id, sequence }: Message): boolean {
     const { clock, log } = this.#options;
     if (last === null || sequence <= last.sequence + 1) return true;
     const now = clock.monotonic();
