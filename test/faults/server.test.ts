@@ -1,7 +1,7 @@
 /** A full disk as a node and an operator see it over HTTP, until there is room again. */
 import { Database } from 'bun:sqlite';
 import { expect, spyOn, test } from 'bun:test';
-import { probeWrites } from '../../src/commands/serve/writing.ts';
+import { probeWrites } from '../../src/commands/serve/writable-index.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { metricOf } from '../support/servers/metrics.ts';
 import { serving } from '../support/servers/serving.ts';

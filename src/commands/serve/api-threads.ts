@@ -10,9 +10,9 @@ import type { CommitCount } from '../../store/ingest/commit-count.ts';
 import { apiThreadUrl } from '../../thread-urls.ts';
 import { startApiService } from './api-service.ts';
 import type { MainThreadParts } from './app.ts';
-import { type Base, crash } from './base.ts';
 import type { Environment } from './environment.ts';
 import type { ThreadLog } from './recent-log.ts';
+import { crash, type ServerContext } from './server-context.ts';
 
 /** Metrics of a registry, for aggregation with others. */
 export type ThreadMetrics = MetricObjectWithValues<MetricValue<string>>[];
@@ -157,8 +157,12 @@ const notYet = (): Response => Response.error();
  * Starts the threads. All listen on the same port, and the system distributes the connections.
  * @throws OperatorError if they can't listen
  */
-async function startApiThreads(count: number, base: Omit<ThreadStart, 'port' | 'shared' | 'log'>, parts: ThreadParts) {
-  const { settings } = base;
+async function startApiThreads(
+  count: number,
+  common: Omit<ThreadStart, 'port' | 'shared' | 'log'>,
+  parts: ThreadParts,
+) {
+  const { settings } = common;
   const { lines } = parts;
   const { apiHost: hostname } = settings;
   if (count > 1 && !canShare) {
@@ -181,7 +185,7 @@ async function startApiThreads(count: number, base: Omit<ThreadStart, 'port' | '
   const { port = settings.apiPort } = probe;
   await probe.stop(true);
   const log = { pretty: lines !== null, colors: lines?.colors ?? false };
-  const start = { ...base, port, shared: count > 1, log };
+  const start = { ...common, port, shared: count > 1, log };
   const threads = Array.from({ length: count }, () => new ApiThread(start, parts));
   try {
     const [url = ''] = await Promise.all(threads.map((thread) => thread.listening()));
@@ -207,19 +211,19 @@ const LOOPBACK = { hostname: '127.0.0.1', port: 0, shared: false };
 
 /** Starts the API. @returns its URL, and the threads that answer; null if this thread does */
 export async function answerApi(
-  { services, environment, watch, ...base }: Base,
+  { services, environment, observations, ...context }: ServerContext,
   { commits, ...parts }: MainThreadParts & { commits: CommitCount },
 ): Promise<{ url: string; threads: ApiThreads | null }> {
-  const { settings, log } = base;
+  const { settings, log } = context;
   const { clock, random, listen, clientLimits, cores } = environment;
   const { apiHost: hostname, apiPort: port } = settings;
   const count = apiThreadCount(settings.threads, cores);
   const address = count === 0 ? { hostname, port, shared: false } : LOOPBACK;
   const internalToken = crypto.randomUUID();
   const rates = RateTable.memory(clock.now());
-  const { requests } = watch;
+  const { requests } = observations;
   const service = await startApiService({
-    ...base,
+    ...context,
     ...parts,
     mainThread: null,
     clock,

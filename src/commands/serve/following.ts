@@ -17,9 +17,9 @@ import { type MissingParent, UnknownParentError } from '../../store/ingest/known
 import { lastIdentityIn } from '../../store/ingest/log-identity.ts';
 import type { Entry } from '../../store/log/entry.ts';
 import type { ServedCluster } from '../cluster/host.ts';
-import type { Base } from './base.ts';
 import { type GapFillingOptions, isChainFailure, noLease } from './gap-filling.ts';
 import { openSource } from './restore-on-start.ts';
+import type { ServerContext } from './server-context.ts';
 
 /** Milliseconds between two looks at the archive. */
 const LOOK_MS = 5_000;
@@ -211,8 +211,8 @@ export function archiveFollowing(options: FollowingOptions) {
   };
 }
 
-interface FollowingBase extends Pick<Base, 'settings' | 'log'> {
-  environment: Pick<Base['environment'], 'clock'>;
+interface FollowingBase extends Pick<ServerContext, 'settings' | 'log'> {
+  environment: Pick<ServerContext['environment'], 'clock'>;
 }
 
 /** Follows the archive of --from, and tracks the blocks that the node posts. @returns null for data that don't follow one */

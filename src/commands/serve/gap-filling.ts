@@ -20,7 +20,7 @@ import type { Ingest } from '../../store/ingest/ingest.ts';
 import { type MissingParent, UnknownParentError } from '../../store/ingest/known-blocks.ts';
 import type { Snapshots } from '../../store/read/snapshots.ts';
 import type { Claim, ServedCluster } from '../cluster/host.ts';
-import type { Base } from './base.ts';
+import type { ServerContext } from './server-context.ts';
 
 export interface GapFillingOptions {
   /** The `auth_token` of the node. */
@@ -157,7 +157,7 @@ export function gapFilling(options: GapFillingOptions) {
 
 /** Fills gaps in the chain if the node's token is known. @throws OperatorError if it can't be read */
 export function serverFilling(
-  { settings, environment, node, snapshots, log }: Base,
+  { settings, environment, node, snapshots, log }: ServerContext,
   ingest: Ingest,
   cluster: ServedCluster | null,
   receive: IntakeOptions['receive'],

@@ -24,9 +24,9 @@ import type { Commander } from '../../store/ingest/commands.ts';
 import type { Snapshots } from '../../store/read/snapshots.ts';
 import { serverVersion } from '../cli/this-program.ts';
 import type { ServedCluster } from '../cluster/host.ts';
-import type { Base } from './base.ts';
 import type { Environment } from './environment.ts';
-import type { Writing } from './writing.ts';
+import type { ServerContext } from './server-context.ts';
+import type { WritableIndex } from './writable-index.ts';
 
 const SECOND = 1_000;
 const HOUR = 3_600 * SECOND;
@@ -92,7 +92,7 @@ export interface ServedHooks {
   signInPath: () => string;
 }
 
-export interface ServeHooksOptions extends Writing, Pick<Base, 'settings' | 'environment' | 'log'> {
+export interface ServeHooksOptions extends WritableIndex, Pick<ServerContext, 'settings' | 'environment' | 'log'> {
   snapshots: Pick<Snapshots, 'read'>;
   timers: HookTimers;
   /** Sends commands to the log that hosts share; by default, to the host's own. */
@@ -132,22 +132,22 @@ export function serveHooks(options: ServeHooksOptions): ServedHooks {
 
 /** Starts the chainhooks of a server, with metrics. */
 export function manageHooks(
-  { settings, environment, registry, snapshots, log, watch }: Base,
-  writing: Writing,
+  { settings, environment, registry, snapshots, log, observations }: ServerContext,
+  index: WritableIndex,
   cluster: ServedCluster | null,
 ): ServedHooks & Service {
   const served = serveHooks({
     settings,
-    ...writing,
+    ...index,
     snapshots,
     log,
     environment,
-    timers: watch.hour.aroundTimers(hookTimers(registry)),
+    timers: observations.hour.aroundTimers(hookTimers(registry)),
     ...(cluster === null ? {} : { commander: cluster.commander }),
     ...(cluster?.deliveries == null ? {} : { lease: cluster.deliveries }),
   });
   const { hooks, wrongKeys } = served;
-  watch.hour.follow(hooks.counters);
+  observations.hour.follow(hooks.counters);
   const unreadableSecrets = () => hooks.secrets.unreadable().length;
   hookMetrics(registry, { counters: hooks.counters, gauges: hooks.gauges, unreadableSecrets, wrongKeys });
   return { ...served, stop: () => hooks.stop() };

@@ -17,10 +17,10 @@ import type { Ingest } from '../../store/ingest/ingest.ts';
 import type { MissingParent } from '../../store/ingest/known-blocks.ts';
 import type { ServedCluster } from '../cluster/host.ts';
 import { browserUrl } from '../terminal/presenter.ts';
-import type { Base } from './base.ts';
 import { isOfEarlierPoint, serverFollowing } from './following.ts';
 import { serverFilling } from './gap-filling.ts';
 import { requiresWhole, startBelowTip, untilPartial } from './history-start.ts';
+import type { ServerContext } from './server-context.ts';
 import type { Filling } from './state-watch.ts';
 
 interface SourceParts {
@@ -51,8 +51,11 @@ interface EventSources {
  * health and metrics.
  * @throws OperatorError if the event port can't be opened, or the node's configuration can't be read
  */
-function receiveEvents(base: Base, { ingest, receive, fill, followsNone, caughtUp }: SourceParts): EventSources {
-  const { settings, environment, registry, log, watch, services } = base;
+function receiveEvents(
+  context: ServerContext,
+  { ingest, receive, fill, followsNone, caughtUp }: SourceParts,
+): EventSources {
+  const { settings, environment, registry, log, observations, services } = context;
   const { clock, random } = environment;
   const { snp: url, mode } = settings;
   const nodeConfig = settings.nodeConfig === null ? null : readNodeConfig(settings.nodeConfig);
@@ -61,7 +64,7 @@ function receiveEvents(base: Base, { ingest, receive, fill, followsNone, caughtU
   const intake = eventIntake({
     receive,
     log,
-    metrics: watch.hour.aroundEvents(eventMetrics(registry, () => receiver?.waiting() ?? 0, clock.now)),
+    metrics: observations.hour.aroundEvents(eventMetrics(registry, () => receiver?.waiting() ?? 0, clock.now)),
     clock,
     ...(fill === null ? {} : { fill }),
     ...(fill === null && followsNone ? { gapRemedy: AT_EARLIER_POINT } : {}),
@@ -71,7 +74,7 @@ function receiveEvents(base: Base, { ingest, receive, fill, followsNone, caughtU
   });
   const state = { refusal: () => refusal };
   if (url === null) {
-    receiver = openPort(base, intake);
+    receiver = openPort(context, intake);
     const endpoint = new URL(browserUrl(receiver.url)).host;
     const configProblem = nodeConfig === null ? null : observerProblem(nodeConfig, endpoint);
     const config = nodeConfig === null ? 'unknown' : (configProblem ?? 'right');
@@ -81,7 +84,7 @@ function receiveEvents(base: Base, { ingest, receive, fill, followsNone, caughtU
     }
     return { ...state, port: receiver.url, url: receiver.url, source: () => ({ kind: 'port', endpoint, config }) };
   }
-  if (mode === 'write') receiver = openPort(base, intake);
+  if (mode === 'write') receiver = openPort(context, intake);
   const subscriber = new SnpSubscriber({
     url,
     prefix: settings.snpKeyPrefix,
@@ -103,7 +106,7 @@ function receiveEvents(base: Base, { ingest, receive, fill, followsNone, caughtU
 /** Maximum size of an event's body. */
 const MAX_EVENT_BYTES = 500_000_000;
 
-function openPort({ settings, environment, operations, log, turns, services }: Base, intake: Intake) {
+function openPort({ settings, environment, operations, log, turns, services }: ServerContext, intake: Intake) {
   const { clock, listen } = environment;
   const receiver = startReceiver({
     hostname: settings.eventHost,
@@ -135,12 +138,12 @@ export interface Receiving extends EventSources {
  * Starts to receive events. An empty index starts below the node's tip, if the node answers and its token is known.
  * @throws OperatorError if the event port can't be opened, or the node's configuration can't be read
  */
-export function receiveChain(base: Base, { ingest, cluster, ended }: ReceivingParts): Receiving {
-  const { settings, environment, services, node, log } = base;
+export function receiveChain(context: ServerContext, { ingest, cluster, ended }: ReceivingParts): Receiving {
+  const { settings, environment, services, node, log } = context;
   const { clock } = environment;
   const receive = untilPartial(cluster?.receive ?? ingest.receive, ended);
-  const filling = services.use('gap filling', serverFilling(base, ingest, cluster, receive));
-  const following = services.use('archive following', serverFollowing(base, ingest, cluster, receive));
+  const filling = services.use('gap filling', serverFilling(context, ingest, cluster, receive));
+  const following = services.use('archive following', serverFollowing(context, ingest, cluster, receive));
   const fillers = [filling, following].filter((filler) => filler !== null);
   const fill = (parent: MissingParent): void => {
     for (const filler of fillers) filler.fill(parent);
@@ -150,7 +153,7 @@ export function receiveChain(base: Base, { ingest, cluster, ended }: ReceivingPa
     : services.use('history start', startBelowTip({ ingest, filling, node, clock, log }));
   const receiveEvent = starting?.around(receive) ?? receive;
   const followsNone = isOfEarlierPoint(ingest);
-  const events = receiveEvents(base, {
+  const events = receiveEvents(context, {
     ingest,
     followsNone,
     receive: following?.around(receiveEvent) ?? receiveEvent,

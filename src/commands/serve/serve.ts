@@ -7,10 +7,10 @@ import { ignoredVariables } from '../../settings/describe.ts';
 import { hasPendingIndex } from '../../store/files/new-index.ts';
 import { interruptible, stopSignals } from '../cli/output.ts';
 import { type Presenter, type ServerInfo, servePresenter, serverOutputs } from '../terminal/presenter.ts';
-import { crash, watchOf } from './base.ts';
 import { type Environment, realEnvironment } from './environment.ts';
 import { restoreOnStart } from './restore-on-start.ts';
 import { type StartOptions, startServer } from './server.ts';
+import { crash, newObservations } from './server-context.ts';
 
 /** Milliseconds between two checks for a new index. */
 const LOOK_FOR_INDEX_MS = 2_000;
@@ -30,11 +30,11 @@ export async function startServing(
   environment: Environment = realEnvironment,
   options: StartOptions = {},
 ): Promise<ServerInfo> {
-  const watch = watchOf(settings, environment);
-  let server = await startServer(settings, environment, watch, options);
+  const observations = newObservations(settings, environment);
+  let server = await startServer(settings, environment, observations, options);
   if (settings.mode === 'read' && settings.cluster === null) return server;
   const { api, events, node, signInPath } = server;
-  const { log } = watch.recent;
+  const { log } = observations.recent;
   const nextSettings = {
     ...settings,
     apiPort: portOf(api) ?? settings.apiPort,
@@ -52,7 +52,7 @@ export async function startServing(
     await server.stop();
     while (!stopping.signal.aborted) {
       try {
-        server = await startServer(nextSettings, environment, watch, options);
+        server = await startServer(nextSettings, environment, observations, options);
         return follow(server);
       } catch (error) {
         if (!isTransient(error)) throw error;

@@ -19,7 +19,7 @@ import { NoSnapshotError } from '../../store/model/read-errors.ts';
 import { serverVersion } from '../cli/this-program.ts';
 import type { ThreadMetrics } from './api-threads.ts';
 import type { ServerReadings } from './app.ts';
-import type { Base, ServerOperations } from './base.ts';
+import type { ServerContext, ServerOperations } from './server-context.ts';
 
 const nodeHeightOf = async (node: NodeRpc): Promise<number | null> => (await infoOrNull(node))?.height ?? null;
 
@@ -35,7 +35,7 @@ export function readOrReason<T>(reading: () => T): { read: T; reason: null } | {
   }
 }
 
-export interface OperationsOptions extends Pick<Base, 'snapshots' | 'node' | 'registry'> {
+export interface OperationsOptions extends Pick<ServerContext, 'snapshots' | 'node' | 'registry'> {
   directory: string;
   readiness: Operations['readiness'];
   /** The clock, in Unix milliseconds. */
@@ -94,7 +94,8 @@ const seriesOf = ({ name, values }: { name: string; values: (MetricValue<string>
     return { name: metricName, labels: Object.fromEntries(texts), value };
   });
 
-interface ReadingsOptions extends Pick<Base, 'settings' | 'node' | 'operations' | 'snapshots' | 'watch'> {
+interface ReadingsOptions
+  extends Pick<ServerContext, 'settings' | 'node' | 'operations' | 'snapshots' | 'observations'> {
   clock: Clock;
   /** URL at which events arrive or are read; null in a process that accepts none. */
   events: string | null;
@@ -111,12 +112,12 @@ const MILLISECONDS = 1000;
 /** Makes the functions that read the state of this process. Its uptime counts from this call. */
 export const serverReadings = (options: ReadingsOptions): ServerReadings => ({
   status: statusOf(options),
-  history: () => historyOf(options.watch.hour),
+  history: () => historyOf(options.observations.hour),
 });
 
 function statusOf(options: ReadingsOptions): () => Promise<ServerStatus> {
-  const { settings, node, clock, operations, snapshots, events, watch, isSimulated, host, archive } = options;
-  const { hour, space } = watch;
+  const { settings, node, clock, operations, snapshots, events, observations, isSimulated, host, archive } = options;
+  const { hour, space } = observations;
   const start = clock.monotonic();
   return async () => {
     // Both use the same answer of the node.

@@ -14,16 +14,16 @@ import { serverVersion } from '../cli/this-program.ts';
 import { joinCluster } from '../cluster/host.ts';
 import type { ServerInfo } from '../terminal/presenter.ts';
 import { type ApiThreads, answerApi } from './api-threads.ts';
-import type { Base, Watch } from './base.ts';
 import type { Environment } from './environment.ts';
 import { askStartingAccounts, requiresWhole } from './history-start.ts';
 import { manageHooks } from './hooks.ts';
-import { manage } from './managing.ts';
 import type { Receiving } from './receiving.ts';
+import type { Observations, ServerContext } from './server-context.ts';
 import { newestEntryAt, readOrReason, serverOperations, serverReadings } from './server-readings.ts';
 import { chainOfNode, requireAgreement, requireNodeChain, warnOfOpenEventPort } from './start-checks.ts';
 import { watchState } from './state-watch.ts';
-import { openWriting } from './writing.ts';
+import { openWritableIndex } from './writable-index.ts';
+import { startWriterServices } from './writer-services.ts';
 
 /** Additional options of a server. */
 export interface StartOptions {
@@ -37,19 +37,19 @@ export interface StartOptions {
 
 /**
  * Starts a server once.
- * @param watch observations from before a restart
+ * @param observations kept from before a restart
  * @throws OperatorError after stopping the started services
  */
 export async function startServer(
   settings: Settings,
   environment: Environment,
-  watch: Watch,
+  observations: Observations,
   options: StartOptions,
 ): Promise<ServerInfo> {
   await requireAgreement(settings);
   const services = new Services();
   try {
-    return await startServices({ settings, environment, watch, services }, options);
+    return await startServices({ settings, environment, observations, services }, options);
   } catch (error) {
     await services.stop();
     throw error;
@@ -57,12 +57,12 @@ export async function startServer(
 }
 
 async function startServices(
-  essentials: Pick<Base, 'settings' | 'environment' | 'watch' | 'services'>,
+  essentials: Pick<ServerContext, 'settings' | 'environment' | 'observations' | 'services'>,
   { steering = null, sbtcAsset, sources = {} }: StartOptions,
 ): Promise<ServerInfo> {
-  const { settings, environment, watch, services } = essentials;
+  const { settings, environment, observations, services } = essentials;
   const { clock } = environment;
-  const { log } = watch.recent;
+  const { log } = observations.recent;
   const ended = Promise.withResolvers<OperatorError>();
   const registry = new Registry();
   outputMetrics(registry, environment.outputs);
@@ -71,11 +71,11 @@ async function startServices(
   const nodeChain = await chainOfNode(node);
   requireNodeChain(nodeChain, settings);
 
-  const writing = openWriting({ ...essentials, nodeChain, registry, log, lockLost: ended.resolve });
-  const ingest = writing?.ingest ?? null;
+  const writable = openWritableIndex({ ...essentials, nodeChain, registry, log, lockLost: ended.resolve });
+  const ingest = writable?.ingest ?? null;
   const cluster = services.use(
     'cluster',
-    writing === null ? null : await joinCluster({ settings, ...writing, ...environment, registry, log }),
+    writable === null ? null : await joinCluster({ settings, ...writable, ...environment, registry, log }),
   );
   const commits = ingest?.commits ?? new CommitCount();
   const turns = new Turns(clock);
@@ -112,7 +112,7 @@ async function startServices(
       refusal: () => receiving?.refusal() ?? null,
       filling: () => receiving?.filling() ?? null,
       preparation: () => steering?.preparation() ?? null,
-      lastEvent: () => watch.hour.lastEvent(),
+      lastEvent: () => observations.hour.lastEvent(),
       lastEventBefore: ingest === null ? null : newestEntryAt(settings.data),
     }),
   );
@@ -126,41 +126,41 @@ async function startServices(
     now: clock.now,
     threads: async () => (await threads?.metrics()) ?? [],
   });
-  const base: Base = { ...essentials, registry, node, snapshots, operations, log, turns };
-  services.use('last hour', { stop: watch.hour.start() });
-  services.use('disk space', { stop: watch.space.start() });
+  const context: ServerContext = { ...essentials, registry, node, snapshots, operations, log, turns };
+  services.use('last hour', { stop: observations.hour.start() });
+  services.use('disk space', { stop: observations.space.start() });
 
   // A process that only reads manages no hooks, though a host of a cluster writes the entries that it follows.
-  const managing = settings.mode === 'read' ? null : writing;
-  const hooks = managing === null ? null : services.use('chainhooks', manageHooks(base, managing, cluster));
+  const writer = settings.mode === 'read' ? null : writable;
+  const hooks = writer === null ? null : services.use('chainhooks', manageHooks(context, writer, cluster));
   cluster?.start();
   const logs = async () => (await threads?.logs()) ?? [];
   const parts = { cluster, sbtcAsset, sources, logs, ended: ended.resolve };
-  const managed = managing === null ? null : await manage(base, managing.ingest, parts);
-  receiving = managed?.receiving ?? null;
+  const writerServices = writer === null ? null : await startWriterServices(context, writer.ingest, parts);
+  receiving = writerServices?.receiving ?? null;
   const server = serverReadings({
     settings,
     node,
     clock,
     operations,
     snapshots,
-    watch,
+    observations,
     events: receiving?.url ?? null,
     isSimulated,
     host: () => cluster?.host() ?? null,
-    archive: () => managed?.archiving?.status() ?? null,
+    archive: () => writerServices?.archiving?.status() ?? null,
   });
   let url: string | null = null;
   if (settings.mode !== 'write') {
-    ({ url, threads } = await answerApi(base, {
+    ({ url, threads } = await answerApi(context, {
       commits,
       server,
       steering,
-      faucets: managed?.faucets ?? noFaucets,
+      faucets: writerServices?.faucets ?? noFaucets,
       hooks: hooks?.api ?? null,
-      system: managed?.system ?? null,
+      system: writerServices?.system ?? null,
     }));
-    managed?.listeners.push({ name: 'API and console', url });
+    writerServices?.listeners.push({ name: 'API and console', url });
   }
   const { mode, data } = settings;
   log({ event: 'started', version: serverVersion, mode, data, settings: changedSettings(settings) });

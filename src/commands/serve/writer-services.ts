@@ -18,14 +18,14 @@ import type { TokenCommands } from '../../store/ingest/token-commands.ts';
 import type { ServedCluster } from '../cluster/host.ts';
 import { apiThreadCount } from './api-threads.ts';
 import { type ArchiveLease, startArchiving, startBases } from './archiving.ts';
-import type { Base } from './base.ts';
 import { importOldNames } from './old-names.ts';
 import { inspections, queries } from './own-processes.ts';
 import { type ReceivingParts, receiveChain } from './receiving.ts';
 import { systemLog, type ThreadLog } from './recent-log.ts';
+import type { ServerContext } from './server-context.ts';
 import { alertsState, systemState } from './server-readings.ts';
 
-interface ManagingParts extends Pick<ReceivingParts, 'cluster' | 'ended'> {
+interface WriterServicesOptions extends Pick<ReceivingParts, 'cluster' | 'ended'> {
   sbtcAsset: string | undefined;
   /** Sources of the settings' values. */
   sources: Sources;
@@ -34,20 +34,20 @@ interface ManagingParts extends Pick<ReceivingParts, 'cluster' | 'ended'> {
 }
 
 /** Starts the services of a process that writes, except its chainhooks. */
-export async function manage(base: Base, ingest: Ingest, parts: ManagingParts) {
-  const { settings, environment, services, log } = base;
+export async function startWriterServices(context: ServerContext, ingest: Ingest, parts: WriterServicesOptions) {
+  const { settings, environment, services, log } = context;
   const { cluster, ended, sbtcAsset, ...rest } = parts;
   const { clock, random } = environment;
   const commander = cluster?.commander ?? ingest.commander(clock, random);
-  const faucets = serverFaucets(base, ingest, commander, sbtcAsset);
+  const faucets = serverFaucets(context, ingest, commander, sbtcAsset);
   const names = services.use('old names', await importOldNames(settings, { commander, ingest, clock, log }));
   if (cluster === null) await names.done;
-  services.use('token metadata', fetchMetadata(base, ingest, commander, cluster));
-  const archiving = services.use('archive', archiveLog(base, ingest, cluster));
-  const receiving = receiveChain(base, { ingest, cluster, ended });
+  services.use('token metadata', fetchMetadata(context, ingest, commander, cluster));
+  const archiving = services.use('archive', archiveLog(context, ingest, cluster));
+  const receiving = receiveChain(context, { ingest, cluster, ended });
   const listeners = receiving.port === null ? [] : [{ name: 'Events of the node', url: receiving.port }];
   const requestBase = archiving?.requestBase ?? null;
-  const system = systemOf(base, { ...rest, ingest, cluster, commander, listeners, requestBase });
+  const system = systemOf(context, { ...rest, ingest, cluster, commander, listeners, requestBase });
   return { faucets, archiving, receiving, listeners, system };
 }
 
@@ -62,7 +62,7 @@ interface ServedArchive extends Service {
  * @returns null if the settings name no archive
  */
 function archiveLog(
-  { settings, environment, registry, log }: Base,
+  { settings, environment, registry, log }: ServerContext,
   ingest: Ingest,
   cluster: ServedCluster | null,
 ): ServedArchive | null {
@@ -118,7 +118,7 @@ function bitcoinOf({ btcRpc, btcFaucetKey: key }: Settings): FaucetSettings['bit
 
 /** The faucets of the process that writes, since every request that is served is recorded in the index. */
 const serverFaucets = (
-  { settings, environment, snapshots, node, log }: Base,
+  { settings, environment, snapshots, node, log }: ServerContext,
   ingest: Ingest,
   commander: Commander,
   sbtcAsset = SBTC_ASSET,
@@ -141,8 +141,8 @@ const serverFaucets = (
   });
 
 /** Looks token metadata up; in a cluster, only one host does. @returns null if lookups are off */
-function fetchMetadata(base: Base, ingest: Ingest, commander: Commander, cluster: ServedCluster | null) {
-  const { settings, environment, registry, snapshots, node, log } = base;
+function fetchMetadata(context: ServerContext, ingest: Ingest, commander: Commander, cluster: ServedCluster | null) {
+  const { settings, environment, registry, snapshots, node, log } = context;
   if (settings.tokenMetadata === 'off') return null;
   const { clock, random } = environment;
   const isHeld = () => cluster?.deliveries?.hasLease() ?? true;
@@ -161,7 +161,7 @@ function tokenRefresher({ tokenMetadata }: Settings, commander: Commander): Syst
   };
 }
 
-interface SystemParts extends Pick<ManagingParts, 'cluster' | 'sources' | 'logs'> {
+interface SystemParts extends Pick<WriterServicesOptions, 'cluster' | 'sources' | 'logs'> {
   ingest: Ingest;
   commander: Commander;
   /** Bound addresses; more may be added later. */
@@ -171,7 +171,7 @@ interface SystemParts extends Pick<ManagingParts, 'cluster' | 'sources' | 'logs'
 }
 
 function systemOf(
-  { settings, environment, operations, log, watch, services }: Base,
+  { settings, environment, operations, log, observations, services }: ServerContext,
   { ingest, cluster, commander, sources, listeners, logs, requestBase }: SystemParts,
 ): SystemApi {
   const { clock, cores, startOwnProcess: start } = environment;
@@ -183,7 +183,7 @@ function systemOf(
   return {
     state: () =>
       systemState({ settings, sources, listeners: [...listeners], threads, valueIndexes: ingest.valueIndexes.all() }),
-    log: async () => systemLog([watch.recent.read(), ...(await logs())]),
+    log: async () => systemLog([observations.recent.read(), ...(await logs())]),
     inspections: services.use('inspections', inspections({ directory, clock, start })),
     hosts: async () => (await cluster?.hosts()) ?? { host: null, log: null, problem: null },
     refreshTokens: tokenRefresher(settings, commander),

@@ -11,17 +11,18 @@ import { pathsOpenToOthers } from '../../store/files/private-files.ts';
 import type { Ingest } from '../../store/ingest/ingest.ts';
 import { startValueIndexing } from '../../store/ingest/value-indexes.ts';
 import { checkpointThreadUrl } from '../../thread-urls.ts';
-import { type Base, crash } from './base.ts';
 import { requiresWhole, requireWholeHistory } from './history-start.ts';
+import { crash, type ServerContext } from './server-context.ts';
 import { requireNodeChain } from './start-checks.ts';
 
 /** The opened index of a process that writes. */
-export interface Writing {
+export interface WritableIndex {
   ingest: Ingest;
   machine: HookMachine;
 }
 
-interface WritingOptions extends Pick<Base, 'settings' | 'environment' | 'registry' | 'log' | 'services'> {
+interface WritableIndexOptions
+  extends Pick<ServerContext, 'settings' | 'environment' | 'registry' | 'log' | 'services'> {
   /** The node's chain; null if unknown. */
   nodeChain: number | null;
   /** Called if another process may write to the directory. */
@@ -33,7 +34,7 @@ interface WritingOptions extends Pick<Base, 'settings' | 'environment' | 'regist
  * @returns null for a process that only reads
  * @throws OperatorError if the directory can't be opened, or has another chain or history than the settings need
  */
-export function openWriting(options: WritingOptions): Writing | null {
+export function openWritableIndex(options: WritableIndexOptions): WritableIndex | null {
   const { settings, environment, nodeChain, registry, log, services, lockLost } = options;
   const isShared = settings.cluster !== null;
   if (settings.mode === 'read' && !isShared) return null;

@@ -1,4 +1,4 @@
-/** The objects that all services of a server share. */
+/** The context of a server's services, and the observations that outlive a restart. */
 import type { Registry } from 'prom-client';
 import type { Operations } from '../../api/operations.ts';
 import { EXIT } from '../../base/errors.ts';
@@ -14,15 +14,15 @@ import type { Snapshots } from '../../store/read/snapshots.ts';
 import type { Environment } from './environment.ts';
 import { recentLog } from './recent-log.ts';
 
-/** Measurements that a server keeps when it starts again. */
-export interface Watch {
+/** Measurements and log events that a server keeps when it starts again. */
+export interface Observations {
   hour: LastHour;
   space: DiskSpace;
   requests: RequestCounts;
   recent: ReturnType<typeof recentLog>;
 }
 
-export function watchOf(settings: Settings, { clock, createLog, outputs }: Environment): Watch {
+export function newObservations(settings: Settings, { clock, createLog, outputs }: Environment): Observations {
   const requests = new RequestCounts();
   const hour = new LastHour({ clock, requests });
   const space = new DiskSpace(clock, () => freeBytes(settings.data));
@@ -35,7 +35,8 @@ export interface ServerOperations extends Operations {
   series(): Promise<Series[]>;
 }
 
-export interface Base {
+/** The parts of a server that its services share. */
+export interface ServerContext {
   settings: Settings;
   environment: Environment;
   registry: Registry;
@@ -43,7 +44,7 @@ export interface Base {
   snapshots: Snapshots;
   operations: ServerOperations;
   log: Log;
-  watch: Watch;
+  observations: Observations;
   /** Divides this thread's time between the node and all clients. */
   turns: Turns;
   services: Services;
