@@ -53,7 +53,6 @@ export function keyFor({
 }
 
 const OK = 200;
-
 const BAD_REQUEST = 400;
 const UNAUTHORIZED = 401;
 const NOT_FOUND = 404;
@@ -209,8 +208,6 @@ export const devnetJson = async <Schema extends TSchema>(
   path: string,
 ): Promise<Static<Schema>> => checkAnswer(schema, url, await callDevnet(url, path));
 
-const Unready = Type.Object({ reason: Type.String(), next: Type.String() });
-
 /** GETs a text without a key, with any status. @returns null if nothing answers */
 export async function askText(url: string, path: string, clock: Clock): Promise<string | null> {
   try {
@@ -246,6 +243,8 @@ export async function requestReadiness(url: string, clock: Clock): Promise<Serve
     throw error;
   }
 }
+
+const Unready = Type.Object({ reason: Type.String(), next: Type.String() });
 
 /**
  * `stackside status --alive` and `--ready`, for supervisors without an HTTP client: requests `/health`, or `/ready`, which

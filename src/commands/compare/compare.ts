@@ -91,11 +91,12 @@ const BAD = 400;
 const MAX_FINDINGS = 50;
 const MAX_TEXT = 160;
 
-/** Why an answer can't be compared; null if it can. */
-function unansweredReason(answer: Answer | NoAnswer, whose: string): string | null {
-  if (answer instanceof NoAnswer) return answer.reason;
-  if (answer.headers.has(HISTORY_HEADER)) return `${whose} has only newer blocks`;
-  return answer.status === GONE ? `${whose} has switched the route off` : null;
+/** Sends a question to one server. @returns NoAnswer also for an answer that can't be compared */
+async function askOne(server: Server, target: string, whose: string): Promise<Answer | NoAnswer> {
+  const answer = await server.ask(target);
+  if (answer instanceof NoAnswer) return answer;
+  if (answer.headers.has(HISTORY_HEADER)) return new NoAnswer(`${whose} has only newer blocks`);
+  return answer.status === GONE ? new NoAnswer(`${whose} has switched the route off`) : answer;
 }
 
 function answerDifferences(route: string, ours: Answer, theirs: Answer): Difference[] {
@@ -126,10 +127,10 @@ async function compareOnce(
   const located: LocatedDifference[] = [];
   let targets: readonly [string, string] | null = [target, target];
   for (let page = 0; targets !== null; page++) {
-    const here: Answer | NoAnswer = await ours.ask(targets[0]);
-    const there: Answer | NoAnswer = await theirs.ask(targets[1]);
-    const reason = unansweredReason(here, 'this server') ?? unansweredReason(there, 'the other server');
-    if (reason !== null || here instanceof NoAnswer || there instanceof NoAnswer) return new NoAnswer(reason ?? '');
+    const here: Answer | NoAnswer = await askOne(ours, targets[0], 'this server');
+    const there: Answer | NoAnswer = await askOne(theirs, targets[1], 'the other server');
+    if (here instanceof NoAnswer) return here;
+    if (there instanceof NoAnswer) return there;
     const answers = { route, target: targets[1], ours: here.body, theirs: there.body };
     for (const difference of answerDifferences(route, here, there)) {
       located.push({ ...difference, reason: reasonFor(reasons, difference, answers), target: targets[1] });

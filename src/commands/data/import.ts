@@ -200,7 +200,8 @@ class RecordingImport {
     const batches = batchesOf(ingest, this.file, this.input, this.options, threads, unprepared);
     for await (const { rows, read } of batches) {
       for (const row of rows) {
-        if (!(await this.#import(row)) || !this.#isBatchFull(row.bytes)) continue;
+        const isInBatch = await this.#import(row);
+        if (!isInBatch || !this.#addToBatch(row.bytes)) continue;
         this.#recordProgress(this.#digest);
         if (this.#beginning.next === null) ingest.commitToJournal();
         report({ rows: this.counts.rows, height: ingest.tipHeight(), read, size: this.input.size });
@@ -210,7 +211,7 @@ class RecordingImport {
     }
     if (this.counts.rows < this.#imported.rows) throw otherRecordingError(this.file, this.#imported.rows);
     const { log } = this.options;
-    log.lastMatch = this.#beginning.at;
+    log.lastMatch = this.#beginning.lastMatch;
     log.next = this.#beginning.next;
     if (log.next === null) this.#commit(this.#digest);
   }
@@ -300,7 +301,8 @@ class RecordingImport {
     throw unsortedError(this.file, disorder);
   }
 
-  #isBatchFull(bytes: number): boolean {
+  /** Counts a row of the batch. @returns whether the batch is full */
+  #addToBatch(bytes: number): boolean {
     const batch = this.#batch;
     batch.rows += 1;
     batch.bytes += bytes;

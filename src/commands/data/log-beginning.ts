@@ -42,7 +42,7 @@ export class LogBeginning {
   }
 
   /** Number of the last entry up to which the recording has all entries. */
-  get at(): number {
+  get lastMatch(): number {
     return this.#next === null ? this.last : this.#lastMatch;
   }
 
@@ -62,9 +62,9 @@ export class LogBeginning {
   accepts(event: ReceivedEvent): boolean {
     const { path, text } = event;
     const row = hash.wyhash(text, hash.wyhash(path));
-    const isNext = this.#next !== null && path === this.#next.path && text === this.#next.text;
-    if (isNext) {
-      this.#lastMatch = this.#next!.id;
+    const next = this.#next;
+    if (next !== null && path === next.path && text === next.text) {
+      this.#lastMatch = next.id;
       this.#next = this.#readNext();
     } else if (!this.#rows.has(row)) {
       const payload = readPayload(path, text);

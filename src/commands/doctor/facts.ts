@@ -160,36 +160,42 @@ async function checkArchives(settings: Settings, clock: Clock): Promise<Facts['a
   return locations.length === 0 ? null : { value: locations, error: null };
 }
 
-/** Gathers the facts. */
-export async function gatherFacts(settings: Settings, node: NodeRpc, clock: Clock): Promise<Facts> {
-  const { data, from, apiHost, apiPort, nodeConfig } = settings;
-  const url = browserUrl(new URL(`http://${apiHost}:${apiPort}`).origin);
-  const answer = await askServer(url, clock);
-  const token = valueOrError(() => nodeToken(settings));
-  const directory = () => {
-    return { chainId: directoryStatus(data).chain_id, files: fileFates(data) };
-  };
-  /** Returns the versions of the files if one is another version, since the rest of their status can't be read then. */
-  const otherVersion = (): Facts['data'] => {
-    const files = valueOrError(() => fileFates(data)).value;
-    const isOther = files !== null && [files.index, files.journal].some((fate) => fate !== null && fate !== 'used');
-    return isOther ? { value: { chainId: null, files }, error: null } : null;
-  };
+function readData({ data, from }: Settings): Facts['data'] {
   // With --from, the server itself continues an unfinished restore.
   const isRestoring = from === null && isUnfinished(data);
-  const isEmpty = !isRestoring && valueOrError(() => !isPresent(indexPath(data))).value === true;
-  const facts = valueOrError(() => onFile(indexPath(data), directory));
-  const status = facts.error === null ? facts : (otherVersion() ?? facts);
+  if (!isRestoring && valueOrError(() => !isPresent(indexPath(data))).value === true) return null;
+  const facts = valueOrError(() =>
+    onFile(indexPath(data), () => ({ chainId: directoryStatus(data).chain_id, files: fileFates(data) })),
+  );
+  if (facts.error === null) return facts;
+  // If a file has another version, only the versions can be read.
+  const files = valueOrError(() => fileFates(data)).value;
+  const isOther = files !== null && [files.index, files.journal].some((fate) => fate !== null && fate !== 'used');
+  return isOther ? { value: { chainId: null, files }, error: null } : facts;
+}
+
+function readToken(settings: Settings): Facts['token'] {
+  const token = valueOrError(() => nodeToken(settings));
+  if (token.error !== null) return token;
+  return token.value === null ? null : { value: token.value, error: null };
+}
+
+/** Gathers the facts. */
+export async function gatherFacts(settings: Settings, node: NodeRpc, clock: Clock): Promise<Facts> {
+  const { data, apiHost, apiPort, nodeConfig } = settings;
+  const url = browserUrl(new URL(`http://${apiHost}:${apiPort}`).origin);
+  const answer = await askServer(url, clock);
+  const token = readToken(settings);
   return {
     ...answer,
     settings,
     url,
     nodeUrl: node.location,
     ...(await nodeFacts(node, clock)),
-    data: isEmpty ? null : status,
+    data: readData(settings),
     nodeConfig: nodeConfig === null ? null : valueOrError(() => readNodeConfig(nodeConfig)),
-    token: token.error === null && token.value === null ? null : (token as ValueOrError<string>),
-    tokenStatus: token.value === null ? null : await tokenStatus(node, token.value),
+    token,
+    tokenStatus: token === null || token.value === null ? null : await tokenStatus(node, token.value),
     takenPorts: answer.server === null ? takenPorts(settings) : [],
     freeBytes: freeSpace(data),
     archives: answer.server === null ? await checkArchives(settings, clock) : null,

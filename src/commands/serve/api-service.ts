@@ -50,7 +50,17 @@ export async function startApiService(options: ApiServiceOptions): Promise<ApiSe
     openHooks: settings.hookAccess === 'open',
     changes: { metrics: changeMetrics(registry), stopping: stopping.signal },
     metrics: requestCounts?.around(requestMetrics(registry)) ?? requestMetrics(registry),
-    nodeProxy: nodeProxy({ ...proxySettings(settings), via, node, snapshots, clock, random, log }),
+    nodeProxy: nodeProxy({
+      node,
+      url: settings.nodeRpc,
+      extraEndpointsFile: settings.extraTxEndpoints,
+      estimatesFees: settings.feeEstimator,
+      via,
+      snapshots,
+      clock,
+      random,
+      log,
+    }),
     askAccount: untouchedAccounts(node, clock),
     prefixes: prefixForwards(settings, via),
     asksAboutTokens: settings.tokenMetadata === 'on',
@@ -114,12 +124,6 @@ function prefixForwards(settings: Settings, via: string): PrefixForward[] {
   requireOtherServers(prefixes, { host, port });
   return prefixes.map((prefix) => ({ prefix: prefix.prefix, forward: prefixProxy({ ...prefix, via }) }));
 }
-
-const proxySettings = (settings: Settings) => ({
-  url: settings.nodeRpc,
-  extraEndpointsFile: settings.extraTxEndpoints,
-  estimatesFees: settings.feeEstimator,
-});
 
 /**
  * Counts the requests of clients; null if there is no limit, and no key.

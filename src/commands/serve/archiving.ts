@@ -221,30 +221,26 @@ export function startBases(options: BasesOptions) {
   }));
 
   function hear(news: ArchiveNews, startedAt: number): void {
-    if (news.kind === 'step') {
-      step = news.step;
-      return;
+    switch (news.kind) {
+      case 'newest':
+        newest = news.base;
+        return;
+      case 'step':
+        step = news.step;
+        return;
+      case 'made': {
+        newest = news.base;
+        const { entry, height } = news.base;
+        const { sentParts: sent_parts, sentBytes: sent_bytes } = news;
+        const seconds = Math.round((clock.monotonic() - startedAt) / 1_000);
+        log({ event: 'archive_base_made', place: location, entry, height, sent_parts, sent_bytes, seconds });
+        return;
+      }
+      case 'retained': {
+        const { bases, parts } = news;
+        if (bases + parts > 0) log({ event: 'archive_bases_removed', place: location, bases, parts });
+      }
     }
-    if (news.kind === 'retained') {
-      const { bases, parts } = news;
-      if (bases + parts > 0) log({ event: 'archive_bases_removed', place: location, bases, parts });
-      return;
-    }
-    if (news.kind === 'archived') return;
-    newest = news.base;
-    if (news.kind === 'newest') return;
-    const { entry, height } = news.base;
-    const seconds = Math.round((clock.monotonic() - startedAt) / 1_000);
-    const { sentParts, sentBytes } = news;
-    log({
-      event: 'archive_base_made',
-      place: location,
-      entry,
-      height,
-      sent_parts: sentParts,
-      sent_bytes: sentBytes,
-      seconds,
-    });
   }
 
   /** Looks at the newest base, and makes one if it is due. @returns whether a base was due and couldn't be made yet */

@@ -65,7 +65,8 @@ export function gapFilling(options: GapFillingOptions) {
   const { signal } = stopping;
   let running: Promise<void> | null = null;
   let restsUntil = Number.NEGATIVE_INFINITY;
-  let lastReason = '';
+  /** Why the last attempt failed; null if it succeeded. */
+  let failure: string | null = null;
   /** Height up to which the last attempt filled. */
   let goal = 0;
 
@@ -83,7 +84,7 @@ export function gapFilling(options: GapFillingOptions) {
     try {
       const { height: to_height, indexBlockHash } = parent;
       // A retry after a failure isn't logged.
-      if (lastReason === '') log({ event: 'gap_filling', to_height, index_block_hash: toHex(indexBlockHash) });
+      if (failure === null) log({ event: 'gap_filling', to_height, index_block_hash: toHex(indexBlockHash) });
       const network = ingest.network() ?? networkOf((await node.info()).chainId);
       const throttledNode = new ThrottledNode(node, { rate: RATE, clock, signal });
       const result = await fillTo(
@@ -103,7 +104,7 @@ export function gapFilling(options: GapFillingOptions) {
           },
         },
       );
-      lastReason = '';
+      failure = null;
       const { blocks, burnBlocks: burn_blocks, height, unanswered: accounts_not_compared } = result;
       log({ event: 'gap_filled', blocks, burn_blocks, height, accounts_not_compared });
     } finally {
@@ -120,8 +121,8 @@ export function gapFilling(options: GapFillingOptions) {
       if (!isChainFailure(error)) throw error;
       const { message: reason } = error;
       const remedy = error instanceof OperatorError ? { remedy: error.remedy } : {};
-      if (reason !== lastReason) log({ event: 'service_failing', service: 'gap_filling', reason, ...remedy });
-      lastReason = reason;
+      if (reason !== failure) log({ event: 'service_failing', service: 'gap_filling', reason, ...remedy });
+      failure = reason;
       restsUntil = clock.monotonic() + PAUSE_MS;
     }
   }
@@ -134,8 +135,8 @@ export function gapFilling(options: GapFillingOptions) {
         running = null;
       });
     },
-    /** The failure of the last try (null if it succeeded), and its target height. */
-    state: (): { failure: string | null; goal: number } => ({ failure: lastReason === '' ? null : lastReason, goal }),
+    /** The failure of the last attempt (null if it succeeded), and its target height. */
+    state: (): { failure: string | null; goal: number } => ({ failure, goal }),
     /**
      * Fills an index without a block, from a height up to a block.
      * @returns a promise that resolves once the first block is accepted, or the fill ended without one

@@ -135,16 +135,14 @@ async function* subdomainsOf(path: string, zonefilesPath: string): AsyncGenerato
 }
 
 async function* oldNames(directory: string): AsyncGenerator<OldNameRow> {
-  const [names, zonefiles, subdomains, subdomainZonefiles] = Object.values(FILES).map((file) =>
-    join(directory, file),
-  ) as [string, string, string, string];
-  for (const path of [names, zonefiles, subdomains, subdomainZonefiles]) await checkFile(path);
-  for await (const { hash, content } of zonefilesOf(zonefiles)) {
+  const pathOf = (file: keyof typeof FILES): string => join(directory, FILES[file]);
+  for (const file of Object.values(FILES)) await checkFile(join(directory, file));
+  for await (const { hash, content } of zonefilesOf(pathOf('zonefiles'))) {
     yield { kind: 'zonefile', hash: Uint8Array.fromHex(hash), content };
   }
-  yield* subdomainsOf(subdomains, subdomainZonefiles);
+  yield* subdomainsOf(pathOf('subdomains'), pathOf('subdomainZonefiles'));
   // Last, so that a stored name implies that its subdomains and zonefiles are stored.
-  yield* namesOf(names);
+  yield* namesOf(pathOf('names'));
 }
 
 function readSource(directory: string): string {
@@ -205,6 +203,7 @@ export async function importOldNames(
   let done = Promise.resolve();
   const source = directory === null ? '' : readSource(directory);
   if (directory !== null && ingest.imported(source).rows === 0) {
+    // Reads all rows before the first is added, because an incomplete export must add nothing.
     for await (const _ of oldNames(directory));
     done = work(directory, source).catch((cause: unknown) => log({ event: 'old_names_failed', cause }));
   }

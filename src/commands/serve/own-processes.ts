@@ -49,8 +49,7 @@ export interface InspectionsOptions {
 /** Makes the inspections of a server. @returns them, and a function that ends the running one */
 export function inspections({ directory, clock, start }: InspectionsOptions): Inspections & { stop(): Promise<void> } {
   const newest: InspectionsState = { check: null, tables: null };
-  /** The running inspection; `cancelled` is called before its process is killed. */
-  let running: { process: OwnProcess; cancelled: () => void; over: Promise<unknown> } | null = null;
+  let running: { inspection: Check | Tables; process: OwnProcess; over: Promise<void> } | null = null;
   const seconds = (): number => Math.floor(clock.now() / 1_000);
 
   /** Parses a line. @returns whether it has the command's format */
@@ -87,7 +86,7 @@ export function inspections({ directory, clock, start }: InspectionsOptions): In
 
   function cancel(): boolean {
     if (running === null) return false;
-    running.cancelled();
+    running.inspection.state = 'cancelled';
     running.process.kill();
     return true;
   }
@@ -102,10 +101,7 @@ export function inspections({ directory, clock, start }: InspectionsOptions): In
       const inspection: Check | Tables = kind === 'check' ? { ...base, findings: [] } : { ...base, sizes: [] };
       if ('findings' in inspection) newest.check = inspection;
       else newest.tables = inspection;
-      const markCancelled = () => {
-        inspection.state = 'cancelled';
-      };
-      running = { process, cancelled: markCancelled, over: follow(process, inspection) };
+      running = { inspection, process, over: follow(process, inspection) };
       return true;
     },
     cancel,
