@@ -50,15 +50,11 @@ export const variableNames = ({ variables, hostAndPort = [] }: Grouped): string[
 
 /** Returns the settings of a server that differ from their defaults, for the log. */
 export function changedSettings(values: Settings): Record<string, unknown> {
-  const changed = settingsOfCommand('serve').filter(([name, declared]) => {
-    return (values as Record<string, unknown>)[name] !== defaultOf(declared, 'serve');
+  const changed = settingsOfCommand('serve').flatMap(([name, declared]) => {
+    const value = (values as Record<string, unknown>)[name];
+    return value === defaultOf(declared, 'serve') ? [] : [[printedName(name), jsonValue(declared, value)] as const];
   });
-  return Object.fromEntries(
-    changed.map(([name, declared]) => [
-      printedName(name),
-      jsonValue(declared, (values as Record<string, unknown>)[name]),
-    ]),
-  );
+  return Object.fromEntries(changed);
 }
 
 /** Returns the variables that start with Stackside's prefix. */

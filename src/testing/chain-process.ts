@@ -41,10 +41,9 @@ function readyLine({ stdout }: ChildProcessWithoutNullStreams): Promise<Ready> {
   return new Promise((resolve, reject) => {
     let text = '';
     stdout.setEncoding('utf8').on('data', (chunk: string) => {
-      const isReady = text.includes('\n');
       text += chunk;
-      if (isReady || !text.includes('\n')) return;
-      const [line = ''] = text.split('\n');
+      const [line = '', rest] = text.split('\n', 2);
+      if (rest === undefined) return;
       try {
         resolve(JSON.parse(line) as Ready);
       } catch (cause) {
@@ -86,10 +85,12 @@ export async function startProcess(
     });
     child.once('close', (code, signal) => {
       if (phase === 'stopping') return resolve(new DevnetError('stopped', 'The chain was stopped.'));
-      const how = signal === null ? `with exit code ${code}` : `by ${signal}`;
-      const [problem, what] =
-        phase === 'starting' ? (['not_started', 'did not start: it ended'] as const) : (['ended', 'ended'] as const);
-      resolve(new DevnetError(problem, `The chain ${what} ${how}. ${log()}`));
+      const end = signal === null ? `ended with exit code ${code}` : `ended by ${signal}`;
+      resolve(
+        phase === 'starting'
+          ? new DevnetError('not_started', `The chain did not start: it ${end}. ${log()}`)
+          : new DevnetError('ended', `The chain ${end}. ${log()}`),
+      );
     });
   });
   const failed = ended.then((error) => Promise.reject(error));
