@@ -138,15 +138,15 @@ function deployAction(
   }
   if (executesClarity) {
     const template = executedContract(name, source, clarityVersion ?? undefined);
-    return { kind: 'deploy', name, template, flaw: null, isOfUser: true };
+    return { kind: 'deploy', name, template, flaw: null, isFromClient: true };
   }
   const contractTemplate = templates.find((template) => template.source === source);
   if (contractTemplate !== undefined) {
-    return { kind: 'deploy', name, template: { ...contractTemplate, name }, flaw: null, isOfUser: true };
+    return { kind: 'deploy', name, template: { ...contractTemplate, name }, flaw: null, isFromClient: true };
   }
   const { template, flaw, executed } = readSource(name, source, clarityVersion, origin.address);
   if (executed !== null) throw notSimulatedError(`The contract executes ${executed} when it is deployed`);
-  return { kind: 'deploy', name, template, flaw, isOfUser: true };
+  return { kind: 'deploy', name, template, flaw, isFromClient: true };
 }
 
 /** Decodes the arguments of a call, and checks them against the declared types. */
@@ -272,6 +272,7 @@ const nonceKeys = (transaction: SignedTransaction): string[] =>
 const isWaiting = ({ origin }: SignedTransaction, world: World): boolean =>
   Number(origin.nonce) >= world.nonce(origin.account.address);
 
+/** The mempool of clients: their admitted transactions. */
 export class Pool {
   readonly #byId = new Map<string, PoolEntry>();
   #bytes = 0;

@@ -32,7 +32,7 @@ import { type Network, networks } from './network.ts';
 import { type NodeEvent, nodeEvent } from './node-event.ts';
 import { cycles, type RewardCycles } from './pox.ts';
 import { Prng } from './prng.ts';
-import { Mempool, Traffic } from './traffic.ts';
+import { Traffic, UserMempool } from './traffic.ts';
 import { type SignedTransaction, tokenTransfer } from './transaction.ts';
 import { type Account, accounts } from './wallet.ts';
 import { World } from './world.ts';
@@ -148,7 +148,7 @@ export class SimulatedChain {
   readonly #prng: Prng;
   readonly #burns: BurnChain;
   readonly #builder: BlockBuilder;
-  readonly #mempool: Mempool | undefined;
+  readonly #mempool: UserMempool | undefined;
   readonly #attachments: Attachments;
   readonly #miners: readonly Account[];
   readonly #signers: readonly Account[];
@@ -202,7 +202,7 @@ export class SimulatedChain {
     this.#burns = new BurnChain(new Prng(`${seed}/burn`), operators, this.#signers, network, start?.firstBurnHeight);
     const unlocks = unlocksFor(options.unlocks === false ? [] : users);
     this.#builder = new BlockBuilder(new Prng(`${seed}/block`), traffic, network, unlocks);
-    this.#mempool = options.mempool === false ? undefined : new Mempool(new Prng(`${seed}/mempool`), traffic);
+    this.#mempool = options.mempool === false ? undefined : new UserMempool(new Prng(`${seed}/mempool`), traffic);
     this.#attachments = new Attachments(new Prng(`${seed}/attachments`));
     this.#mean = options.transactionsPerBlock ?? 10;
     this.#retained = options.retained ?? Number.POSITIVE_INFINITY;
@@ -398,7 +398,7 @@ export class SimulatedChain {
   /** Returns the recipient of a coinbase: the miner, or for a fifth of the coinbases, a contract or any miner. */
   #coinbaseRecipient(miner: Account, world: World): string {
     if (!this.#prng.chance(0.2)) return miner.address;
-    const contracts = world.contracts;
+    const contracts = world.userContracts;
     return contracts.length > 0 && this.#prng.chance(0.5)
       ? this.#prng.pick(contracts).id
       : this.#prng.pick(this.#miners).address;

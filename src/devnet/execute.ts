@@ -96,13 +96,13 @@ function runAction(transaction: SignedTransaction, world: World, { height, burnH
       return { result: OK_TRUE, events: [{ type: 'stx_transfer_event', sender, recipient, amount, memo }, ...minted] };
     }
     case 'deploy': {
-      const { name, template, flaw, isOfUser } = action;
+      const { name, template, flaw, isFromClient } = action;
       const cost = deriveCost(id, 12);
       if (flaw !== null) return { status: 'abort_by_response', result: ERR_NONE, cost, vmError: flaw };
       const violation = postConditionError(postConditions, [], sender);
       if (violation !== null) return { status: 'abort_by_post_condition', result: OK_TRUE, cost, vmError: violation };
       const contract = { id: `${sender}.${name}`, template, height };
-      if (isOfUser) world.install(contract);
+      if (isFromClient) world.install(contract);
       else world.deploy(contract);
       return { result: OK_TRUE, abi: template.abi, cost };
     }

@@ -87,7 +87,7 @@ export class Traffic {
 
   #pickKind(world: World, burnHeight: number): 'transfer' | 'call' | 'deploy' | 'stack' | 'stake' | 'name' {
     // A new chain first gets one contract of each kind, and some names.
-    if (world.contracts.length < this.#templates.length && this.prng.chance(0.4)) return 'deploy';
+    if (world.userContracts.length < this.#templates.length && this.prng.chance(0.4)) return 'deploy';
     if (namesOf({ world, contract: this.#contractFor('name', world) }) === 0 && this.prng.chance(0.15)) return 'name';
     return this.prng.weighted([
       [42, 'transfer'],
@@ -113,7 +113,7 @@ export class Traffic {
       const amount = world.balance(address) - signer.fee;
       return this.#transferOf(signer, this.#pickRecipient(address, world), amount, '', world);
     }
-    const calls = world.contracts.flatMap(({ id, template }) =>
+    const calls = world.userContracts.flatMap(({ id, template }) =>
       free.flatMap((origin) => {
         const call = template.empty?.(this.#scene(origin.address, id, world, burnHeight));
         return call === undefined ? [] : [{ origin, contract: id, call }];
@@ -149,7 +149,7 @@ export class Traffic {
     const source = isFlawed ? flawedSource : template.source;
     const payload = deploymentPayload(name, source, template.clarityVersion ?? null);
     const signer = { account: origin, nonce: world.nonce(origin.address), fee: this.#fee() * 20n };
-    return this.#sign(signer, payload, { kind: 'deploy', name, template, flaw, isOfUser: false }, world);
+    return this.#sign(signer, payload, { kind: 'deploy', name, template, flaw, isFromClient: false }, world);
   }
 
   #call(origin: Account, contract: string, world: World, burnHeight: number): SimulatedTransaction {
@@ -220,9 +220,9 @@ export class Traffic {
     return kind === 'call' ? this.#pickContract(world) : `${this.network.boot}.${bootContracts[kind]}`;
   }
 
-  /** Picks a contract. Older contracts are more likely, so that a few are popular. */
+  /** Picks a contract of a user. Older contracts are more likely, so that a few are popular. */
   #pickContract(world: World): string {
-    const contracts = world.contracts;
+    const contracts = world.userContracts;
     if (contracts.length === 0) return `${this.network.boot}.pox-4`;
     return contracts[Math.floor(contracts.length * (this.prng.below(1000) / 1000) ** 3)]!.id;
   }
@@ -250,8 +250,8 @@ const dropReasons = ['StaleGarbageCollect', 'TooExpensive', 'Problematic'] as co
 /** Minimum distance to the next nonce, so that a transaction never becomes minable. */
 const nonceGap = 1000;
 
-/** Simulates the mempool: transactions that are announced before they are mined, replaced, or dropped. */
-export class Mempool {
+/** The mempool of simulated users: transactions that are announced before they are mined, replaced, or dropped. */
+export class UserMempool {
   /** Announced transactions that wait for a later block. */
   #waiting: SignedTransaction[] = [];
   /** Ids of announced transactions that will never be mined. */

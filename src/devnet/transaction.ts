@@ -15,8 +15,8 @@ import { type Account, sign } from './wallet.ts';
 
 export type Action =
   | { kind: 'transfer'; recipient: string; amount: bigint; memo: Uint8Array }
-  /** `flaw`: the analysis error of invalid code, or null. Simulated users don't call contracts with `isOfUser`. */
-  | { kind: 'deploy'; name: string; template: ContractTemplate; flaw: string | null; isOfUser: boolean }
+  /** `flaw`: the analysis error of invalid code, or null. `isFromClient`: simulated users don't call the contract. */
+  | { kind: 'deploy'; name: string; template: ContractTemplate; flaw: string | null; isFromClient: boolean }
   | { kind: 'call'; contract: string; call: ContractCall }
   /** The result of a Clarity engine, with the deployed contract and the action that it executed. */
   | { kind: 'executed'; result: Execution; deployed: { id: string; template: ContractTemplate } | null; input: Action }

@@ -34,7 +34,7 @@ const emptyState = () => ({
 export class World implements WorldView {
   readonly #state: ReturnType<typeof emptyState>;
   readonly staking: StakingState;
-  #contracts: readonly DeployedContract[];
+  #userContracts: readonly DeployedContract[];
   #supply: bigint;
 
   /**
@@ -47,7 +47,7 @@ export class World implements WorldView {
   ) {
     this.#state = parent === undefined ? emptyState() : forkAll(parent.#state);
     this.staking = parent === undefined ? emptyStaking() : forkAll(parent.staking);
-    this.#contracts = parent === undefined ? [] : parent.#contracts;
+    this.#userContracts = parent === undefined ? [] : parent.#userContracts;
     this.#supply = parent === undefined ? 0n : parent.#supply;
   }
 
@@ -118,23 +118,24 @@ export class World implements WorldView {
     this.#state.stored.set(`${contract} ${key}`, value);
   }
 
-  /** Contracts of users, oldest first. */
-  get contracts(): readonly DeployedContract[] {
-    return this.#contracts;
+  /** The contracts that simulated users deployed, which other users call; oldest first. */
+  get userContracts(): readonly DeployedContract[] {
+    return this.#userContracts;
   }
 
   contract(id: string): DeployedContract | undefined {
     return this.#state.contractById.get(id);
   }
 
-  /** Adds a boot contract. */
+  /** Adds a contract that isn't among {@link userContracts}: a boot contract, or a client's. */
   install(contract: DeployedContract): void {
     this.#state.contractById.set(contract.id, contract);
   }
 
+  /** Adds a contract of a simulated user. */
   deploy(contract: DeployedContract): void {
     this.install(contract);
-    this.#contracts = [...this.#contracts, contract];
+    this.#userContracts = [...this.#userContracts, contract];
   }
 
   useNonce(address: string): void {
