@@ -1,3 +1,4 @@
+/** A simulated chain with its forks, its genesis block and its attachments. */
 import { principalBytes } from '../codec/address.ts';
 import { deploymentPayload } from '../codec/boot-transaction.ts';
 import { clarity } from '../codec/clarity-encode.ts';
@@ -184,15 +185,7 @@ export class SimulatedChain {
     this.#isReal = start !== undefined;
     const users = accounts(seed, 'user', start === undefined ? (options.accounts ?? 100) : 0, network);
     const sponsors = accounts(seed, 'sponsor', start === undefined ? 3 : 0, network);
-    const traffic = new Traffic(
-      new Prng(`${seed}/traffic`),
-      users,
-      sponsors,
-      network,
-      options.staking,
-      options.semiFungible,
-      options.emptying,
-    );
+    const traffic = new Traffic(new Prng(`${seed}/traffic`), { ...options, users, sponsors, network });
     this.network = network;
     this.cycles = start?.cycles ?? cycles;
     this.#prng = prng;
@@ -300,8 +293,7 @@ export class SimulatedChain {
     const burnBlock = this.#nextBurnBlock(this.bitcoinTip, this.#tip.time);
     // The Bitcoin tip moves even without a Stacks block, so that this Bitcoin block can elect the next tenure.
     this.#burnTip = burnBlock;
-    const event = nodeEvent('/new_burn_block', this.#burns.payload(burnBlock), burnBlock.time * 1000);
-    return { burnBlock, event: this.#correctTime(event) };
+    return { burnBlock, event: this.#correctTime(this.#burnBlockEvent(burnBlock)) };
   }
 
   /**
@@ -312,8 +304,8 @@ export class SimulatedChain {
   mine(parent: string | null, options: MineOptions = {}): MinedBlock {
     const parentBlock = parent === null ? this.#genesis : this.#retainedBlock(parent);
     const newTenure = options.newTenure ?? (options.newBurnBlock === true || parentBlock === this.#genesis);
-    const burnBlocks = this.#announcedBurnBlocks(parentBlock, newTenure, options);
-    const burnView = burnBlocks.at(-1) ?? this.#seenBurnBlock(parentBlock, newTenure);
+    const newBurnBlock = this.#makeBurnBlock(parentBlock, newTenure, options);
+    const burnView = newBurnBlock ?? this.#seenBurnBlock(parentBlock, newTenure);
     const burn = newTenure ? burnView : parentBlock.burn;
     const proposed = Math.max(parentBlock.time, burnView.time) + this.#prng.between(3, 30);
     const minimum = Math.max(parentBlock.time + 1, burnView.time);
@@ -339,7 +331,7 @@ export class SimulatedChain {
     const earnings = newTenure ? earningsAt(parentBlock) : [];
     const maturedRewards = matureRewards(earnings, block.tenure.height, world, this.network.boot);
 
-    const events = burnBlocks.map((b) => nodeEvent('/new_burn_block', this.#burns.payload(b), b.time * 1000));
+    const events = newBurnBlock === null ? [] : [this.#burnBlockEvent(newBurnBlock)];
     const start = events.at(-1)?.time ?? parentBlock.time * 1000;
     if (options.quiet !== true) events.push(...this.#announcements(body, rivals, block, start));
     this.#mempool?.removeMined(world);
@@ -361,15 +353,20 @@ export class SimulatedChain {
     };
   }
 
-  #announcedBurnBlocks(parent: Block, newTenure: boolean, options: MineOptions): BurnBlock[] {
+  #burnBlockEvent(block: BurnBlock): NodeEvent {
+    return nodeEvent('/new_burn_block', this.#burns.payload(block), block.time * 1000);
+  }
+
+  /** Makes the burn block that is announced before a block; null if none is. */
+  #makeBurnBlock(parent: Block, newTenure: boolean, options: MineOptions): BurnBlock | null {
     const ahead = this.#isAhead(parent);
     const hasNewBurnBlock = options.newBurnBlock ?? (options.burnFork === true || (newTenure && !ahead));
-    if (!hasNewBurnBlock) return [];
+    if (!hasNewBurnBlock) return null;
     const base = ahead && options.burnFork !== true ? this.#burnTip : parent.burnView;
     const block = this.#nextBurnBlock(base, parent.time);
     // As in Bitcoin, the first of two branches of equal height stays.
     if (block.height > this.#burnTip.height) this.#burnTip = block;
-    return [block];
+    return block;
   }
 
   /** Reports whether Bitcoin has newer blocks than a block has seen. */

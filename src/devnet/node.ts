@@ -11,7 +11,7 @@ import { ParameterError } from '../http/errors.ts';
 import { type AdmissionView, admit, Pool, Rejection } from './admission.ts';
 import type { Block } from './block.ts';
 import type { BurnBlock } from './burn-chain.ts';
-import { type ChainClock, type MineOptions, SimulatedChain } from './chain.ts';
+import { type MineOptions, SimulatedChain } from './chain.ts';
 import { type ClarityMiner, withoutResult } from './clarity/miner.ts';
 import type { SavedChain, SavedTransaction } from './clarity/state.ts';
 import { isMinable } from './execute.ts';
@@ -223,7 +223,7 @@ export class SimulatedNode {
       unlocks: false,
       pox5Height: pox5Height ?? Number.POSITIVE_INFINITY,
       submitted: (world) => clarity?.included ?? this.#pool.waiting(world),
-      clock: (...args) => this.#time(...args),
+      clock: (kind, proposed, minimum) => this.#time(kind, proposed, minimum),
       ...(this.#usesChainTime ? {} : { startTime: this.#now() - history * SECONDS_PER_BLOCK }),
       ...(clarity === undefined ? {} : { start: clarity.start, startTime: clarity.time }),
     });
@@ -276,9 +276,8 @@ export class SimulatedNode {
     const shiftOf = (seconds: number): TimeShift => ({ skipped: seconds, earliest: 0 });
     for (const name of names) this.account(name);
     for (const { tenure, transaction } of blocks) {
-      const { tip } = this.chain;
       const next = transaction === null ? [] : [this.#decodeSaved(transaction)];
-      const block = await this.#mineOn(tip.indexBlockHash, { ...quietly, newTenure: tenure }, next);
+      const block = await this.#mineOn(this.chain.tip, { ...quietly, newTenure: tenure }, next);
       const status = transactionOf(block)?.status ?? null;
       if (status !== (transaction?.status ?? null)) {
         const state = transaction === null ? 'was empty' : `had a transaction with the status ${transaction.status}`;
@@ -388,7 +387,7 @@ export class SimulatedNode {
       for (const [index, hex] of transactions.entries())
         await this.#submitFrom(fromHex(hex), ['transactions', String(index)]);
       const blocks: Block[] = [];
-      if (blocks.length < count && 'count' in distance) await this.#catchUp();
+      if (count > 0 && 'count' in distance) await this.#catchUp();
       while (blocks.length < count) blocks.push(await this.#mineOne({ transactions: traffic, quiet: traffic === 0 }));
       // With an engine, each transaction gets a separate block, so the pending transactions may need more blocks than
       // `count`.
@@ -413,7 +412,7 @@ export class SimulatedNode {
   /** Mines on the tip, in a new tenure if Bitcoin has elected one. */
   #mineOne(options: MineOptions): Promise<Block> {
     const tenure = this.chain.bitcoinIsAhead ? { newTenure: true } : {};
-    return this.#mineOn(this.chain.tip.indexBlockHash, { ...tenure, ...options });
+    return this.#mineOn(this.chain.tip, { ...tenure, ...options });
   }
 
   /** Reports whether a submitted transaction can be mined on a block. */
@@ -430,15 +429,14 @@ export class SimulatedNode {
   }
 
   /** @param pending the block contains the first that can be mined; only with an engine */
-  async #mineOn(parent: string, options: MineOptions, pending?: readonly SignedTransaction[]): Promise<Block> {
-    const parentBlock = this.chain.block(parent)!;
+  async #mineOn(parent: Block, options: MineOptions, pending?: readonly SignedTransaction[]): Promise<Block> {
     const { events, indexBlockHash } =
       this.clarity === undefined
-        ? this.chain.mine(parent, options)
+        ? this.chain.mine(parent.indexBlockHash, options)
         : await this.clarity.mine(
-            parentBlock,
+            parent,
             options.newTenure === true,
-            options.submitted === false ? [] : (pending ?? this.#pool.waiting(parentBlock.world)),
+            options.submitted === false ? [] : (pending ?? this.#pool.waiting(parent.world)),
           );
     const block = this.chain.block(indexBlockHash)!;
     this.#shifts.set(block, this.#shift);
@@ -465,7 +463,7 @@ export class SimulatedNode {
     }
     const blocks: Block[] = [];
     for (let parent = base; blocks.length < length; parent = blocks.at(-1)!) {
-      blocks.push(await this.#mineOn(parent.indexBlockHash, { ...quietly, submitted: false }));
+      blocks.push(await this.#mineOn(parent, { ...quietly, submitted: false }));
     }
     const wins = chain.tip === blocks.at(-1);
     const orphaned = wins ? old.slice(0, depth).reverse() : [];
@@ -497,7 +495,7 @@ export class SimulatedNode {
       if (flaw !== null) throw new RefusedDeployment(flaw.index, flaw.error);
       let parent = base;
       const mine = async (options: MineOptions, pending: readonly SignedTransaction[]): Promise<void> => {
-        parent = await this.#mineOn(parent.indexBlockHash, { ...quietly, ...options }, pending);
+        parent = await this.#mineOn(parent, { ...quietly, ...options }, pending);
       };
       for (const [index, deployment] of signedTransactions.entries()) {
         await mine({}, [deployment]);
@@ -530,7 +528,7 @@ export class SimulatedNode {
       await this.#catchUp();
       const { tip } = this.chain;
       const [deployed] = this.#deploymentsOn(tip, [deployment]);
-      const block = await this.#mineOn(tip.indexBlockHash, quietly, [deployed!]);
+      const block = await this.#mineOn(tip, quietly, [deployed!]);
       return { id: deployed!.id, block };
     });
   }
@@ -739,12 +737,7 @@ export class SimulatedNode {
    */
   advance({ seconds = 0, until_time: time }: Move): Promise<void> {
     return this.#runCommand(async () => {
-      const { tip } = this.chain;
-      const now = this.#usesChainTime ? 0 : this.#now();
-      const present =
-        this.clarity === undefined && !this.#usesChainTime
-          ? now
-          : Math.max(this.clarity === undefined ? this.#shift.earliest : now, tip.time);
+      const present = this.#present();
       const until = time ?? present + seconds;
       if (until <= present || until > present + MAX_STEP) {
         throw fieldError('until_time', `must be > ${present} and <= ${present + MAX_STEP}`);
@@ -753,6 +746,13 @@ export class SimulatedNode {
       this.#shift = { skipped: skipped + until - present, earliest: this.clarity === undefined ? until : earliest };
       if (this.clarity !== undefined) await this.#mineUntil(until, this.clarity, quietly);
     });
+  }
+
+  /** Returns the time that a command moves forward, in Unix seconds. */
+  #present(): number {
+    const { time } = this.chain.tip;
+    if (!this.#usesChainTime) return this.clarity === undefined ? this.#now() : Math.max(this.#now(), time);
+    return this.clarity === undefined ? Math.max(this.#shift.earliest, time) : time;
   }
 
   async #mineUntil(time: number, clarity: ClarityMiner, options: MineOptions): Promise<void> {
@@ -1014,7 +1014,7 @@ export class SimulatedNode {
     return Math.floor(this.#clock.now() / 1000) + this.#shift.skipped;
   }
 
-  #time(...[kind, proposed, minimum]: Parameters<ChainClock>): number {
+  #time(kind: 'stacks' | 'bitcoin', proposed: number, minimum: number): number {
     if (this.clarity !== undefined) return kind === 'stacks' ? this.clarity.time : this.clarity.bitcoinTime;
     if (!this.#usesChainTime) return this.#isHistory ? Math.min(proposed, this.#now()) : this.#now();
     // The first block after a command has exactly the time that the command set.

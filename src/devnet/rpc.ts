@@ -32,7 +32,7 @@ import type { Receipt } from './execute.ts';
 import { SLOT } from './pox.ts';
 import { payerOf } from './transaction.ts';
 
-const text = (status: number, message: string): Response => new Response(message, { status });
+const textResponse = (status: number, message: string): Response => new Response(message, { status });
 
 /** Returns the decoded parameters of a path; null if the path doesn't match. */
 function paramsOf(pattern: string, path: string): string[] | null {
@@ -78,15 +78,17 @@ export async function answerRpc(node: ServedNode, request: Request): Promise<Res
     });
     const match = matches.find(({ route }) => route.method === request.method);
     if (match === undefined) {
-      return matches.length === 0 ? text(404, 'Not found') : text(405, `Method not allowed: ${request.method}`);
+      return matches.length === 0
+        ? textResponse(404, 'Not found')
+        : textResponse(405, `Method not allowed: ${request.method}`);
     }
     const { route, params } = match;
     const answer = await route.answer({ node, block: blockAt(node, query.get('tip')), params, query, request });
     return answer instanceof Response ? answer : Response.json(answer);
   } catch (error) {
-    if (error instanceof BodyError) return text(400, error.message);
+    if (error instanceof BodyError) return textResponse(400, error.message);
     if (!(error instanceof RpcError)) throw error;
-    return text(error.status, error.message);
+    return textResponse(error.status, error.message);
   }
 }
 
@@ -111,7 +113,7 @@ export function startRpc(node: ServedNode, { clock, listen, log }: RpcServerOpti
     bodyLimit: MAX_RPC_BODY,
     idleSeconds: IDLE_SECONDS,
     fetch: (request) => answerRpc(node, request),
-    refuse: text,
+    refuse: textResponse,
     log,
   });
   return { url: server.url.origin, stop: () => stopGracefully(server, clock) };
@@ -178,6 +180,7 @@ const withProof = <T extends object>(value: T, query: URLSearchParams, ...names:
   query.get('proof') === '0' ? value : { ...value, ...Object.fromEntries(names.map((name) => [name, ''])) };
 
 const noHash = '00'.repeat(32);
+const ZEROS = `0x${noHash}`;
 /** Limits of a tenure on the public networks. */
 const blockLimit = {
   read_count: 15_000,
@@ -457,7 +460,6 @@ function sortition({ chain }: ServedNode, burn: BurnBlock) {
     vrf_seed: tenure === undefined ? null : toHex(sha512_256(concat(tenure.miner.hash160, burn.consensusHash))),
   };
 }
-const ZEROS = `0x${noHash}`;
 
 function sortitions(request: RpcRequest, burn: BurnBlock | undefined, missing: string) {
   if (burn === undefined) throw new RpcError(404, `Could not find snapshot ${missing}\n`);
@@ -581,7 +583,6 @@ async function askEngine(ask: () => Promise<string | null>) {
   }
 }
 
-const NONE = clarity.none();
 const ReadOnlyCall = Type.Object({ sender: Type.String(), arguments: Type.Array(Type.String()) });
 
 async function callRead(request: RpcRequest) {
@@ -651,17 +652,17 @@ async function mapEntry(request: RpcRequest) {
   const decoded = decodeClarity(key);
   if (!decoded.ok) throw new RpcError(400, `Failed to deserialize the key: ${decoded.error.message}`);
   const { context, template } = requireContract(request, 'map');
+  const map = request.params[2] ?? '';
   const { clarity: real } = request.node;
   if (real !== undefined) {
-    const map = request.params[2] ?? '';
     if (!template.abi.maps.some(({ name }) => name === map)) throw new RpcError(404, 'Data map not found');
     const { contract } = context;
     const entry = await readEngine(real, request.block, { kind: 'entry', contract, map, key: toHex(key) });
-    return withProof({ data: entry ?? toHex(NONE) }, request.query, 'proof');
+    return withProof({ data: entry ?? toHex(clarity.none()) }, request.query, 'proof');
   }
-  const map = ownProperty(template.maps, request.params[2] ?? '');
-  if (map === undefined) throw new RpcError(404, 'Data map not found');
-  const value = map(context, key);
+  const entryOf = ownProperty(template.maps, map);
+  if (entryOf === undefined) throw new RpcError(404, 'Data map not found');
+  const value = entryOf(context, key);
   return withProof({ data: toHex(value === undefined ? clarity.none() : clarity.some(value)) }, request.query, 'proof');
 }
 

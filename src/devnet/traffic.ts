@@ -3,6 +3,7 @@
 import { stacksAddress } from '../codec/address.ts';
 import { deploymentPayload } from '../codec/boot-transaction.ts';
 import { toHex } from '../codec/hex.ts';
+import type { ChainOptions } from './chain.ts';
 import type { ContractTemplate, PostConditions, Scene } from './contract.ts';
 import { namesOf } from './contracts/bns.ts';
 import { collectible } from './contracts/collectible.ts';
@@ -42,21 +43,32 @@ const noAddresses: ReadonlySet<string> = new Set();
 /** Minimum micro-STX that an account needs to act: the fee, and an amount to send or lock. */
 const minimumFunds = 2_000_000n;
 
+interface TrafficOptions extends Pick<ChainOptions, 'staking' | 'semiFungible' | 'emptying'> {
+  readonly users: readonly Account[];
+  readonly sponsors: readonly Account[];
+  readonly network: Network;
+}
+
 /** Makes up users' transactions. */
 export class Traffic {
-  #deployments = 0;
+  readonly users: readonly Account[];
+  readonly #sponsors: readonly Account[];
+  readonly #network: Network;
+  readonly #staking: number;
+  readonly #emptying: number;
   readonly #templates: readonly ContractTemplate[];
   readonly #byAddress: ReadonlyMap<string, Account>;
+  #deployments = 0;
 
   constructor(
     readonly prng: Prng,
-    readonly users: readonly Account[],
-    readonly sponsors: readonly Account[],
-    readonly network: Network,
-    readonly staking = 6,
-    semiFungible = false,
-    readonly emptying = 0,
+    { users, sponsors, network, staking = 6, semiFungible = false, emptying = 0 }: TrafficOptions,
   ) {
+    this.users = users;
+    this.#sponsors = sponsors;
+    this.#network = network;
+    this.#staking = staking;
+    this.#emptying = emptying;
     this.#templates = semiFungible ? templates : basicTemplates;
     this.#byAddress = new Map(users.map((user) => [user.address, user]));
   }
@@ -67,7 +79,7 @@ export class Traffic {
    * @param busy addresses with a waiting transaction, whose nonce must not be used
    */
   next(world: World, burnHeight: number, busy: ReadonlySet<string>): SimulatedTransaction {
-    const isEmptying = this.emptying > 0 && this.prng.chance(this.emptying / 100);
+    const isEmptying = this.#emptying > 0 && this.prng.chance(this.#emptying / 100);
     const emptied = isEmptying ? this.#emptyBalance(world, burnHeight, busy) : undefined;
     if (emptied !== undefined) return emptied;
     const origin = this.#pickUser(world, burnHeight, busy);
@@ -94,7 +106,7 @@ export class Traffic {
       [45, 'call'],
       [2, 'deploy'],
       [world.isActive('pox-4', burnHeight) ? 3 : 0, 'stack'],
-      [world.isActive('pox-5', burnHeight) ? this.staking : 0, 'stake'],
+      [world.isActive('pox-5', burnHeight) ? this.#staking : 0, 'stake'],
       [8, 'name'],
     ] as const);
   }
@@ -185,14 +197,14 @@ export class Traffic {
     conditions?: PostConditions,
   ): SimulatedTransaction {
     const withConditions = conditions === undefined ? {} : { postConditions: conditions };
-    const account = this.prng.pick(this.sponsors);
+    const account = this.prng.pick(this.#sponsors);
     const isNext = origin.nonce === world.nonce(origin.account.address);
     if (!isNext || !this.prng.chance(1 / 16) || world.balance(account.address) < origin.fee) {
-      return makeTransaction({ payload, origin, ...withConditions }, action, this.network, fate);
+      return makeTransaction({ payload, origin, ...withConditions }, action, this.#network, fate);
     }
     const sponsor = { account, nonce: world.nonce(account.address), fee: origin.fee };
     const sponsored = { payload, origin: { ...origin, fee: 0n }, sponsor, ...withConditions };
-    return makeTransaction(sponsored, action, this.network, fate);
+    return makeTransaction(sponsored, action, this.#network, fate);
   }
 
   /** Returns a caller; sometimes an owner of the contract's tokens. */
@@ -217,13 +229,13 @@ export class Traffic {
   }
 
   #contractFor(kind: 'call' | keyof typeof bootContracts, world: World): string {
-    return kind === 'call' ? this.#pickContract(world) : `${this.network.boot}.${bootContracts[kind]}`;
+    return kind === 'call' ? this.#pickContract(world) : `${this.#network.boot}.${bootContracts[kind]}`;
   }
 
   /** Picks a contract of a user. Older contracts are more likely, so that a few are popular. */
   #pickContract(world: World): string {
     const contracts = world.userContracts;
-    if (contracts.length === 0) return `${this.network.boot}.pox-4`;
+    if (contracts.length === 0) return `${this.#network.boot}.pox-4`;
     return contracts[Math.floor(contracts.length * (this.prng.below(1000) / 1000) ** 3)]!.id;
   }
 
@@ -233,10 +245,10 @@ export class Traffic {
       [15, 'newcomer'],
       [5, 'contract'],
     ] as const);
-    if (kind === 'newcomer') return stacksAddress(this.network.addressVersion, this.prng.bytes(20));
+    if (kind === 'newcomer') return stacksAddress(this.#network.addressVersion, this.prng.bytes(20));
     if (kind === 'contract') return this.#pickContract(world);
     const user = this.prng.pick(this.users).address;
-    return user === sender ? stacksAddress(this.network.addressVersion, this.prng.bytes(20)) : user;
+    return user === sender ? stacksAddress(this.#network.addressVersion, this.prng.bytes(20)) : user;
   }
 
   /** Returns a fee in micro-STX: mostly low, sometimes high. */

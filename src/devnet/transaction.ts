@@ -83,7 +83,7 @@ export interface Signer extends Party {
 }
 
 interface UnsignedTransaction {
-  /** Payload type and payload, made by the functions below. */
+  /** Payload with its type byte first, made by the functions below (SIP-005; tenure change and its coinbase: SIP-021). */
   readonly payload: Uint8Array;
   readonly origin: Signer;
   /** Sponsor that pays the fee instead of the origin. The origin's fee is then usually 0. */
@@ -94,7 +94,7 @@ interface UnsignedTransaction {
 }
 
 /** Values of the anchor mode byte (SIP-005). */
-export const anchorModes = { onChainOnly: 0x01, offChainOnly: 0x02, any: 0x03 } as const;
+export const anchorModes = { onChainOnly: 0x01, any: 0x03 } as const;
 type AnchorMode = (typeof anchorModes)[keyof typeof anchorModes];
 
 const singleSignature = 0x00;
@@ -184,8 +184,6 @@ function spendingCondition(
 ): Uint8Array {
   return concat(u8(singleSignature), hash160, u64(nonce), u64(fee), u8(compressedKey), signature);
 }
-
-/** Transaction payloads (SIP-005; tenure change and its coinbase: SIP-021), each with its type byte first. */
 
 /** Makes a transfer of micro-STX to a principal. The memo has at most 34 bytes and is padded with zeros. */
 export function tokenTransfer(recipient: string, amount: bigint, memo: string): Uint8Array {

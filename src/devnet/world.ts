@@ -58,7 +58,8 @@ export class World implements WorldView {
 
   isActive(contract: 'pox-4' | 'pox-5', burnHeight: number): boolean {
     if (this.pox5Height === undefined) return true;
-    return burnHeight >= this.pox5Height === (contract === 'pox-5');
+    const isPox5 = burnHeight >= this.pox5Height;
+    return contract === 'pox-5' ? isPox5 : !isPox5;
   }
 
   balance(principal: string): bigint {
@@ -166,8 +167,8 @@ export class World implements WorldView {
     if (event.type === 'stx_lock_event') {
       const { address, amount, contract } = event;
       // Once pox-5 is active, the node releases pox-4's locks.
-      const releaseHeight = contract.endsWith('.pox-4') ? (this.pox5Height ?? Number.POSITIVE_INFINITY) + 1 : undefined;
-      const unlockHeight = Math.min(event.unlockHeight, releaseHeight ?? event.unlockHeight);
+      const pox5Height = contract.endsWith('.pox-4') ? this.pox5Height : undefined;
+      const unlockHeight = Math.min(event.unlockHeight, (pox5Height ?? Number.POSITIVE_INFINITY) + 1);
       this.#state.locks.set(address, { amount, unlockHeight });
       return;
     }

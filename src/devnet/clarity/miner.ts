@@ -10,10 +10,10 @@ import { fromHex, toHex } from '../../codec/hex.ts';
 import type { Block } from '../block.ts';
 import type { ChainStart, MinedBlock, MineOptions, SimulatedChain } from '../chain.ts';
 import { type ContractInterface, type Execution, executedContract } from '../contract.ts';
-import { formPositions } from '../contract-source.ts';
 import { isMinable, postConditionError } from '../execute.ts';
 import { networks } from '../network.ts';
 import { type RewardCycles, rewardCycles } from '../pox.ts';
+import { formPositions } from '../source-forms.ts';
 import { payerOf, type SignedTransaction } from '../transaction.ts';
 import {
   type BlocksResult,
@@ -320,9 +320,11 @@ export class ClarityMiner {
         : null;
     // The engine executed the transaction, but reported something unsupported.
     const isUnknown = outcome.kind === 'returned' && result.vmError !== null;
-    const isUndone = attempt === null || isUnknown || breach !== null;
-    const finalBlock: EngineBlock = isUndone ? { ...block, action: null } : block;
-    const finalAttempt = isUndone ? await this.engine.attempt(parent.indexBlockHash, finalBlock) : attempt;
+    const onlyFee: EngineBlock = { ...block, action: null };
+    const finalAttempt =
+      attempt === null || isUnknown || breach !== null
+        ? await this.engine.attempt(parent.indexBlockHash, onlyFee)
+        : attempt;
     const report =
       breach === null ? result : { ...result, status: 'abort_by_post_condition' as const, events: [], vmError: breach };
     const isOverLimit = /BalanceExceeded/.test(result.vmError ?? '');
@@ -340,8 +342,7 @@ export class ClarityMiner {
     try {
       // A failed transaction changed nothing. It isn't executed when the chain is built again, because without counting
       // costs it might succeed.
-      const keptBlock: EngineBlock = report.status === 'success' ? finalBlock : { ...finalBlock, action: null };
-      return this.#assemble(parent, keptBlock, finalAttempt, {});
+      return this.#assemble(parent, report.status === 'success' ? block : onlyFee, finalAttempt, {});
     } finally {
       this.included = [];
     }

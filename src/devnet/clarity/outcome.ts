@@ -24,8 +24,10 @@ function parseEvent(text: string): ChainEvent {
     if (typeof value !== 'string') throw new UnknownReportError(`${event} has no ${name}`);
     return value;
   };
-  const [amount, value] = [() => BigInt(field('amount')), () => fromHex(field('raw_value'))];
-  const [sender, recipient] = [() => field('sender'), () => field('recipient')];
+  const amount = () => BigInt(field('amount'));
+  const value = () => fromHex(field('raw_value'));
+  const sender = () => field('sender');
+  const recipient = () => field('recipient');
   const asset = () => field('asset_identifier');
   switch (event) {
     case 'print_event':

@@ -15,6 +15,7 @@ import type { Prng } from '../prng.ts';
 import { nonFungibleCondition, postConditions } from '../transaction.ts';
 
 const tokenName = 'card';
+const assetOf = (contract: string): string => `${contract}::${tokenName}`;
 const notTokenOwner = 4n;
 /** Errors of `nft-transfer?` and `nft-burn?`. */
 const notOwned = 1n;
@@ -32,7 +33,7 @@ const tokenUri = `data:application/json,${JSON.stringify({
 
 const functions = {
   burn: publicFunction({ id: 'uint128' }, ({ world, contract, sender }, { id }) => {
-    const [asset, value] = [`${contract}::${tokenName}`, clarity.uint(id)];
+    const [asset, value] = [assetOf(contract), clarity.uint(id)];
     const owner = world.ownerOf(asset, value);
     if (owner !== sender) return err(owner === undefined ? unknownToken : notOwned);
     return ok(clarity.bool(true), { type: 'nft_burn_event', asset, sender, value });
@@ -40,7 +41,7 @@ const functions = {
   mint: publicFunction(
     { recipient: 'principal' },
     ({ world, contract }, { recipient }) => {
-      const asset = `${contract}::${tokenName}`;
+      const asset = assetOf(contract);
       const id = clarity.uint(world.mintedOf(asset) + 1);
       const notice = clarity.tuple({
         notification: clarity.ascii('token-metadata-update'),
@@ -57,7 +58,7 @@ const functions = {
   transfer: publicFunction(
     { id: 'uint128', sender: 'principal', recipient: 'principal' },
     ({ world, contract, ...context }, { id, sender, recipient }) => {
-      const [asset, value] = [`${contract}::${tokenName}`, clarity.uint(id)];
+      const [asset, value] = [assetOf(contract), clarity.uint(id)];
       if (sender !== context.sender) return err(notTokenOwner);
       if (sender === recipient) return err(toItself);
       const owner = world.ownerOf(asset, value);
@@ -66,7 +67,7 @@ const functions = {
     },
   ),
   'get-last-token-id': readOnlyFunction({}, okOf('uint128'), ({ world, contract }) =>
-    clarity.ok(clarity.uint(world.mintedOf(`${contract}::${tokenName}`))),
+    clarity.ok(clarity.uint(world.mintedOf(assetOf(contract)))),
   ),
   'get-token-uri': readOnlyFunction(
     { id: 'uint128' },
@@ -74,7 +75,7 @@ const functions = {
     () => clarity.ok(clarity.some(clarity.ascii(tokenUri))),
   ),
   'get-owner': readOnlyFunction({ id: 'uint128' }, okOf({ optional: 'principal' }), ({ world, contract }, { id }) => {
-    const owner = world.ownerOf(`${contract}::${tokenName}`, clarity.uint(id));
+    const owner = world.ownerOf(assetOf(contract), clarity.uint(id));
     return clarity.ok(owner === undefined ? clarity.none() : clarity.some(clarity.principal(owner)));
   }),
 };
@@ -113,12 +114,9 @@ export const collectible: ContractTemplate = {
     variables: [{ access: 'variable', name: 'last-id', type: 'uint128' }],
   }),
   functions,
-  holder(world, contract, prng) {
-    const token = pickToken(world, `${contract}::${tokenName}`, prng);
-    return token?.owner;
-  },
+  holder: (world, contract, prng) => pickToken(world, assetOf(contract), prng)?.owner,
   propose({ prng, world, contract, sender, recipient }) {
-    const asset = `${contract}::${tokenName}`;
+    const asset = assetOf(contract);
     const token = pickToken(world, asset, prng, sender);
     if (token !== undefined && prng.chance(0.7)) {
       return prng.chance(0.2)
@@ -132,14 +130,14 @@ export const collectible: ContractTemplate = {
       : transfer(contract, foreignToken.id, sender, recipient());
   },
   empty({ prng, world, contract, sender, recipient }) {
-    const asset = `${contract}::${tokenName}`;
+    const asset = assetOf(contract);
     const token = pickToken(world, asset, prng, sender);
     if (token === undefined) return undefined;
     return prng.chance(0.5)
       ? userCall(functions, 'burn', { id: token.id })
       : transfer(contract, token.id, sender, recipient());
   },
-  variables: { 'last-id': ({ world, contract }) => clarity.uint(world.mintedOf(`${contract}::${tokenName}`)) },
+  variables: { 'last-id': ({ world, contract }) => clarity.uint(world.mintedOf(assetOf(contract))) },
 };
 
 /** Picks a recent token that isn't burnt; a token of `owner`, if given. */
@@ -165,5 +163,5 @@ const transfer = (contract: string, id: bigint, sender: string, recipient: strin
     functions,
     'transfer',
     { id, sender, recipient },
-    { postConditions: postConditions([nonFungibleCondition(sender, `${contract}::${tokenName}`, clarity.uint(id))]) },
+    { postConditions: postConditions([nonFungibleCondition(sender, assetOf(contract), clarity.uint(id))]) },
   );

@@ -19,6 +19,7 @@ import {
 import { amountCodes, fungibleCondition, postConditions } from '../transaction.ts';
 
 const tokenName = 'coin';
+const assetOf = (contract: string): string => `${contract}::${tokenName}`;
 /** Error of `ft-transfer?`. The other functions return it for an amount of 0. */
 const insufficientBalance = 1n;
 const toItself = 2n;
@@ -76,12 +77,12 @@ const fungibleFunctions = ({ token, decimals, name, symbol, uri, ...types }: Tok
 
 const functions = {
   burn: publicFunction({ amount: 'uint128' }, ({ world, contract, sender }, { amount }) => {
-    const asset = `${contract}::${tokenName}`;
+    const asset = assetOf(contract);
     if (amount === 0n || world.fungibleBalance(asset, sender) < amount) return err(insufficientBalance);
     return ok(clarity.bool(true), { type: 'ft_burn_event', asset, sender, amount });
   }),
   mint: publicFunction({ amount: 'uint128', recipient: 'principal' }, ({ world, contract }, { amount, recipient }) => {
-    const asset = `${contract}::${tokenName}`;
+    const asset = assetOf(contract);
     if (amount === 0n) return err(insufficientBalance);
     if (world.fungibleSupply(asset) + amount > MAX_UINT) return runtimeError('Runtime(ArithmeticOverflow, None)');
     return ok(clarity.bool(true), { type: 'ft_mint_event', asset, recipient, amount });
@@ -137,7 +138,7 @@ export const token: ContractTemplate = {
   }),
   functions,
   propose({ prng, world, contract, sender, recipient }) {
-    const balance = world.fungibleBalance(`${contract}::${tokenName}`, sender);
+    const balance = world.fungibleBalance(assetOf(contract), sender);
     if (balance === 0n || prng.chance(0.3)) {
       return userCall(functions, 'mint', { amount: BigInt(prng.between(1, 5_000_000)), recipient: sender });
     }
@@ -150,7 +151,7 @@ export const token: ContractTemplate = {
     return transfer(contract, requested, sender, to, memo);
   },
   empty({ prng, world, contract, sender, recipient }) {
-    const amount = world.fungibleBalance(`${contract}::${tokenName}`, sender);
+    const amount = world.fungibleBalance(assetOf(contract), sender);
     if (amount === 0n) return undefined;
     if (prng.chance(0.3)) return userCall(functions, 'burn', { amount });
     return transfer(contract, amount, sender, recipient(), undefined);
@@ -163,11 +164,7 @@ const transfer = (contract: string, amount: bigint, sender: string, recipient: s
     functions,
     'transfer',
     { amount, sender, recipient, memo },
-    {
-      postConditions: postConditions([
-        fungibleCondition(sender, `${contract}::${tokenName}`, amountCodes.equal, amount),
-      ]),
-    },
+    { postConditions: postConditions([fungibleCondition(sender, assetOf(contract), amountCodes.equal, amount)]) },
   );
 
 /** Deployer of the sBTC contracts in the development environment of sBTC, the default of the npm package `sbtc`. */

@@ -1,0 +1,113 @@
+/** Parses Clarity source into forms: names, literals and brackets, without their meaning. */
+
+/** A form. Lists are `( )`, records `{ }`. A string's text is the part between its quotes, with escapes. */
+export type Form =
+  | { readonly kind: 'atom'; readonly text: string }
+  | { readonly kind: 'string'; readonly text: string; readonly isUtf8: boolean }
+  | { readonly kind: 'list' | 'record'; readonly items: readonly Form[] };
+
+/** Thrown for an invalid source. The message is the error of the transaction. */
+export class SourceError extends Error {
+  override readonly name = 'SourceError';
+}
+
+/** Maximum nesting. A node also has a maximum. */
+const MAX_DEPTH = 64;
+
+/** Blanks and comments, brackets, strings, then names and numbers. */
+const TOKEN = /(?<skip>[\s,]+|;[^\n]*)|(?<bracket>[(){}])|(?<string>u?"(?:[^"\\]|\\[\s\S])*")|(?<atom>[^\s,;(){}"]+)/y;
+
+const closes = { '(': ')', '{': '}' } as const;
+
+interface OpenForm {
+  readonly kind: 'list' | 'record';
+  readonly items: Form[];
+  readonly end: string;
+}
+
+/** Returns the forms at the top level of a source, in order. @throws SourceError */
+export function readForms(source: string): Form[] {
+  const top: Form[] = [];
+  const open: OpenForm[] = [];
+  const add = (form: Form) => (open.at(-1)?.items ?? top).push(form);
+  TOKEN.lastIndex = 0;
+  while (TOKEN.lastIndex < source.length) {
+    const offset = TOKEN.lastIndex;
+    const groups = TOKEN.exec(source)?.groups;
+    if (groups === undefined) throw new SourceError(`:0:0: unexpected character ${JSON.stringify(source[offset])}`);
+    const { bracket, string, atom } = groups;
+    if (atom !== undefined) add({ kind: 'atom', text: atom });
+    else if (string !== undefined) add(parseString(string));
+    else if (bracket === '(' || bracket === '{') {
+      if (open.length === MAX_DEPTH) throw new SourceError(':0:0: AST has too deep of an expression nesting');
+      open.push({ kind: bracket === '(' ? 'list' : 'record', items: [], end: closes[bracket] });
+    } else if (bracket !== undefined) {
+      const last = open.pop();
+      if (last?.end !== bracket) throw new SourceError(`:0:0: Tried to close with '${bracket}', which opens nothing`);
+      add({ kind: last.kind, items: last.items });
+    }
+  }
+  if (open.length > 0) throw new SourceError(':0:0: List expressions (..) left opened.');
+  return top;
+}
+
+/** Position of a top-level form in its source. */
+export interface FormPosition {
+  /** Number of its first line; the source starts with line 1. */
+  line: number;
+  /** Index of the first character after it. */
+  end: number;
+  /** Column of its first character, from 1. */
+  column: number;
+}
+
+/** Returns the positions of the top-level forms in a source, in order. Unbalanced brackets end no form. */
+export function formPositions(source: string): FormPosition[] {
+  const positions: FormPosition[] = [];
+  let [depth, line, startLine, start] = [0, 1, 1, 0];
+  TOKEN.lastIndex = 0;
+  for (let token = TOKEN.exec(source); token !== null; token = TOKEN.exec(source)) {
+    const { skip, bracket } = token.groups ?? {};
+    if (depth === 0) [startLine, start] = [line, token.index];
+    line += token[0].split('\n').length - 1;
+    if (bracket !== undefined) depth += bracket in closes ? 1 : -1;
+    if (depth === 0 && skip === undefined)
+      positions.push({ line: startLine, column: start - source.lastIndexOf('\n', start), end: TOKEN.lastIndex });
+  }
+  return positions;
+}
+
+function parseString(token: string): Form {
+  const isUtf8 = token.startsWith('u');
+  return { kind: 'string', text: token.slice(isUtf8 ? 2 : 1, -1), isUtf8 };
+}
+
+/** Returns the text of an atom; undefined for other forms. */
+export const atomOf = (form: Form | undefined): string | undefined => (form?.kind === 'atom' ? form.text : undefined);
+
+/** Returns the items of a list; undefined for other forms. */
+export const listOf = (form: Form | undefined): readonly Form[] | undefined =>
+  form?.kind === 'list' ? form.items : undefined;
+
+/** Returns the fields of a record with names that end with a colon; undefined if a name doesn't. */
+export function parseFields(form: Form | undefined): (readonly [name: string, value: Form])[] | undefined {
+  if (form?.kind !== 'record') return undefined;
+  // `a: b` and `a:b` mean the same, and so do `a :b` and `a : b`.
+  const items = form.items.flatMap((item) =>
+    item.kind === 'atom'
+      ? item.text
+          .split(/(:)/)
+          .filter((part) => part !== '')
+          .map(toAtom)
+      : [item],
+  );
+  const fields: (readonly [string, Form])[] = [];
+  for (let index = 0; index < items.length; index += 3) {
+    const [name, colon, value] = items.slice(index, index + 3);
+    if (atomOf(name) === undefined || atomOf(colon) !== ':' || value === undefined) return undefined;
+    fields.push([atomOf(name)!, value]);
+  }
+  return fields;
+}
+
+const toAtom = (text: string): Form => ({ kind: 'atom', text });
