@@ -60,11 +60,20 @@ export interface FillResult {
   unanswered: number;
 }
 
+/** A block of the node's chain by its id and height. */
+interface BlockPosition {
+  indexBlockHash: Uint8Array;
+  height: number;
+}
+
 /** Maximum number of block ids in memory. */
 const WINDOW = 1_000;
 
 /** Requests a block. @throws IncompleteBlockError if the node doesn't have it; NodeUnreachableError */
-async function requestBlock(node: ThrottledNode, id: Uint8Array, height: number): Promise<NakamotoBlock> {
+async function requestBlock(
+  node: ThrottledNode,
+  { indexBlockHash: id, height }: BlockPosition,
+): Promise<NakamotoBlock> {
   const failure = (reason: string) => new IncompleteBlockError(height, id, reason);
   const decoded = answerOrThrow(await nodeBlock(node, id.toHex()));
   if (decoded instanceof NoAnswer) {
@@ -119,7 +128,7 @@ async function tenuresUntil(
  * OperatorError if the node refuses the token
  */
 export async function fillTo(
-  target: { indexBlockHash: Uint8Array; height: number },
+  target: BlockPosition,
   index: FilledIndex,
   { node, authorization, clock, from, progress = () => {}, signal }: FillOptions,
 ): Promise<FillResult> {
@@ -191,15 +200,16 @@ export async function fillTo(
     throw new IncompleteBlockError(header.chainLength, blockId, 'the node does not return the block below it');
   }
 
-  /** Returns the ids of the unknown blocks up to a block, the lowest first. */
-  async function unknownUpTo(id: Uint8Array, height: number): Promise<Uint8Array[]> {
-    const ids: Uint8Array[] = [];
-    for (let blockId = id, level = height; !isKnown(blockId) && level >= lowest; level--) {
+  /** Returns the unknown blocks up to a block, the lowest first. */
+  async function unknownUpTo(top: BlockPosition): Promise<BlockPosition[]> {
+    const blocks: BlockPosition[] = [];
+    for (let block = top; !isKnown(block.indexBlockHash) && block.height >= lowest; ) {
       signal?.throwIfAborted();
-      ids.push(blockId);
-      blockId = (await requestBlock(node, blockId, level)).header.parentBlockId;
+      blocks.push(block);
+      const { header } = await requestBlock(node, block);
+      block = { indexBlockHash: header.parentBlockId, height: block.height - 1 };
     }
-    return ids.reverse();
+    return blocks.reverse();
   }
 
   /**
@@ -238,18 +248,17 @@ export async function fillTo(
   }
 
   /** Returns the block at the end of the next window. */
-  async function nextGoal(): Promise<{ id: Uint8Array; height: number }> {
+  async function nextGoal(): Promise<BlockPosition> {
     const height = Math.max(history.tip().height, lowest - 1) + WINDOW;
     const id = height < target.height ? await requestAncestor(node, height, target.indexBlockHash) : null;
-    return id === null ? { id: target.indexBlockHash, height: target.height } : { id, height };
+    return id === null ? target : { indexBlockHash: id, height };
   }
 
   let parent: Block | null = null;
   while (!isKnown(target.indexBlockHash)) {
-    const goal = await nextGoal();
-    for (const id of await unknownUpTo(goal.id, goal.height)) {
+    for (const position of await unknownUpTo(await nextGoal())) {
       signal?.throwIfAborted();
-      const decoded = await requestBlock(node, id, goal.height);
+      const decoded = await requestBlock(node, position);
       const parentBlock: Parent = parent ?? (await loadParent(decoded));
       // Bitcoin blocks come first. If the fill is interrupted, the block after the gap is still refused, and the next
       // fill continues.

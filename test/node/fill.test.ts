@@ -328,6 +328,20 @@ test('a block is rejected if an operation on Bitcoin touched one of its accounts
   expect(open.ingest.tipHeight()).toBe(error.height - 1);
 });
 
+test('a block that the node loses during the fill is named by its own height', async () => {
+  const chain = new SimulatedChain({ seed: 3, ...OPTIONS });
+  const events = mineTo(chain, 12);
+  const lost = events.map(bodyOf).find(({ block_height }) => block_height === 8)!.index_block_hash;
+  let requests = 0;
+  const losing = on(new RegExp(`^/v3/blocks/${lost.slice(2)}$`), (_, answer) =>
+    ++requests === 1 ? answer : new Response('', { status: 404 }),
+  );
+  using open = openNew();
+  for (const event of events.slice(0, 2)) open.ingest.receive(received(event));
+  const { height } = await failureOf(IncompleteBlockError, fill(open, chain, chain.tip.indexBlockHash, losing));
+  expect({ height, requests }).toEqual({ height: 8, requests: 2 });
+});
+
 test('a node that is away, fails or rejects the token ends the fill, and the next one continues', async () => {
   const failing = on(/v2\/accounts/, () => new Response('overloaded', { status: 500 }));
   await expect(withLie(failing)).rejects.toThrow(NodeUnreachableError);
