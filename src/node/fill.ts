@@ -20,7 +20,7 @@ import type { MaturedReward, RewardedTenure } from '../store/queries/blocks/tenu
 import type { Snapshots } from '../store/read/snapshots.ts';
 import { answerOrThrow, NoAnswer, nodeBlock, requestSortition, type ThrottledNode } from './facts.ts';
 import { olderTenures, requestHistoryStart } from './history.ts';
-import { BlockMaker, FILLED_FROM, IncompleteBlockError, type Parent } from './replay.ts';
+import { BlockMaker, FILLED_FROM, IncompleteBlockError, type Parent, type ParentChain } from './replay.ts';
 
 /** Log events of a server that fills gaps. */
 export type FillEvent =
@@ -112,13 +112,50 @@ function startedTenure([first]: readonly Block[]): RewardedTenure | null {
 
 type OlderTenures = Awaited<ReturnType<typeof olderTenures>>;
 
-/** Returns the number of tenures after which a reward matured; null if neither index nor node has its tenure. */
-async function tenuresUntil(
-  { tenureHeight, isEarly, fromIndexBlockHash, fromTenure }: MaturedReward,
+/** Finds the tenures whose rewards mature on the branch of a block: in the index, or at the node. */
+function branchRewards(
+  { history, snapshots }: FilledIndex,
   older: () => Promise<OlderTenures>,
-): Promise<number | null> {
-  const from = fromTenure ?? (await (await older())?.heightOf(fromIndexBlockHash)) ?? null;
-  return from === null ? null : tenureHeight - from - (isEarly ? 1 : 0);
+): Pick<ParentChain, 'tenure' | 'maturity'> {
+  /** Returns the newest reward of non-canonical blocks. */
+  function newestOf(blocks: readonly Block[]): MaturedReward | null {
+    for (const { tenureHeight, minerRewards } of [...blocks].reverse()) {
+      const [reward] = minerRewards;
+      if (reward === undefined || tenureHeight === null) continue;
+      const { fromIndexBlockHash } = reward;
+      const fromTenure = history.isKnown(fromIndexBlockHash) ? history.block(fromIndexBlockHash).tenureHeight : null;
+      return { tenureHeight, isEarly: false, fromIndexBlockHash, fromTenure };
+    }
+    return null;
+  }
+
+  return {
+    async tenure(tenureHeight, branch) {
+      const { blocks, forkHeight } = branchOf(history, branch);
+      const tenureBlocks = blocks.filter((block) => block.tenureHeight === tenureHeight);
+      const [canonical, paid] = snapshots.read(({ tenureRewards }) => [
+        tenureRewards.rewarded(tenureHeight, forkHeight),
+        tenureRewards.fees(tenureHeight, forkHeight),
+      ]);
+      const tenure =
+        canonical ?? startedTenure(tenureBlocks) ?? (await (await older())?.rewarded(tenureHeight)) ?? null;
+      if (tenure === null) return null;
+      const paidFees = tenure === canonical ? 0n : paid;
+      const fees = tenureBlocks
+        .flatMap(({ transactions }) => transactions)
+        .reduce((sum, { fee }) => sum + fee, paidFees);
+      return { ...tenure, fees: tenure.fees + fees };
+    },
+
+    async maturity(branch) {
+      const { blocks, forkHeight } = branchOf(history, branch);
+      const newest = newestOf(blocks) ?? snapshots.read((reader) => reader.tenureRewards.newest(forkHeight));
+      if (newest === null) return null;
+      const { tenureHeight, isEarly, fromIndexBlockHash } = newest;
+      const fromTenure = newest.fromTenure ?? (await (await older())?.heightOf(fromIndexBlockHash)) ?? null;
+      return fromTenure === null ? null : tenureHeight - fromTenure - (isEarly ? 1 : 0);
+    },
+  };
 }
 
 /**
@@ -140,49 +177,14 @@ export async function fillTo(
   const result: FillResult = { blocks: 0, burnBlocks: 0, height: history.tip().height, unanswered: 0 };
   const maker = new BlockMaker(node, authorization, {
     network: index.network,
-    tenure: tenureOn,
     isFromGenesis: lowest === 0,
-    maturity: maturityOn,
+    ...branchRewards(index, older),
   });
   const event = (path: string, body: object | string): ReceivedEvent => ({
     path,
     text: typeof body === 'string' ? body : exactJson(body),
     receivedAt: microseconds(clock),
   });
-
-  /** Returns the tenure of a coinbase height on a block's branch; null if neither index nor node has it. */
-  async function tenureOn(tenureHeight: number, branch: Uint8Array): Promise<RewardedTenure | null> {
-    const { blocks, forkHeight } = branchOf(history, branch);
-    const tenureBlocks = blocks.filter((block) => block.tenureHeight === tenureHeight);
-    const [canonical, paid] = snapshots.read(({ tenureRewards }) => [
-      tenureRewards.rewarded(tenureHeight, forkHeight),
-      tenureRewards.fees(tenureHeight, forkHeight),
-    ]);
-    const tenure = canonical ?? startedTenure(tenureBlocks) ?? (await (await older())?.rewarded(tenureHeight)) ?? null;
-    if (tenure === null) return null;
-    const paidFees = tenure === canonical ? 0n : paid;
-    const fees = tenureBlocks.flatMap(({ transactions }) => transactions).reduce((sum, { fee }) => sum + fee, paidFees);
-    return { ...tenure, fees: tenure.fees + fees };
-  }
-
-  /** Returns the number of tenures after which the newest reward on a block's branch matured; null if there is none. */
-  async function maturityOn(branch: Uint8Array): Promise<number | null> {
-    const { blocks, forkHeight } = branchOf(history, branch);
-    const newest = newestOf(blocks) ?? snapshots.read((reader) => reader.tenureRewards.newest(forkHeight));
-    return newest === null ? null : tenuresUntil(newest, older);
-  }
-
-  /** Returns the newest reward of non-canonical blocks. */
-  function newestOf(blocks: readonly Block[]): MaturedReward | null {
-    for (const { tenureHeight, minerRewards } of [...blocks].reverse()) {
-      const [reward] = minerRewards;
-      if (reward === undefined || tenureHeight === null) continue;
-      const { fromIndexBlockHash } = reward;
-      const fromTenure = history.isKnown(fromIndexBlockHash) ? history.block(fromIndexBlockHash).tenureHeight : null;
-      return { tenureHeight, isEarly: false, fromIndexBlockHash, fromTenure };
-    }
-    return null;
-  }
 
   /** Reports whether the index can have a block on top of this one. */
   const isKnown = (id: Uint8Array): boolean =>

@@ -297,7 +297,7 @@ export function startMetadataFetcher(options: MetadataFetcherOptions) {
    * Requests answers for jobs, and writes them with one command.
    * @throws NodeUnreachableError after the other answers are written
    */
-  async function answer(items: readonly TokenJobItem[], calls: NodeCalls): Promise<void> {
+  async function answerJobs(items: readonly TokenJobItem[], calls: NodeCalls): Promise<void> {
     let isAway = false;
     const limited = atMost(MAX_CONCURRENT);
     const ask = async (item: TokenJobItem): Promise<TokenAnswer | null> => {
@@ -325,7 +325,7 @@ export function startMetadataFetcher(options: MetadataFetcherOptions) {
     if (contract !== null) await commands.runBatches('tokens.spread', { contract });
     // One request shows whether the node is back.
     const items = [...inTurn(queue)].slice(0, loop.failure() === null ? MAX_JOBS : 1);
-    if (queue.tip !== null) await answer(items, { node, signal, tip: queue.tip });
+    if (queue.tip !== null) await answerJobs(items, { node, signal, tip: queue.tip });
     if (contract !== null) return SPREAD_MS;
     return items.length === 0 ? POLL_MS : 0;
   }

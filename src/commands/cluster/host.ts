@@ -114,7 +114,8 @@ function startReporting({ report }: OpenedLog, clock: Clock, current: () => Host
   let isFirst = true;
   const isLogged = { name: false, clock: false };
 
-  function judge({ isNameShared, now }: HostAnswer, { name }: HostReport, requestedAt: number): void {
+  /** Warns of a shared name and of a wrong clock, once each. */
+  function warn({ isNameShared, now }: HostAnswer, { name }: HostReport, requestedAt: number): void {
     if (isNameShared && !isLogged.name) {
       isLogged.name = true;
       const problem = `Another running host of the cluster has the name ${name}.`;
@@ -138,7 +139,7 @@ function startReporting({ report }: OpenedLog, clock: Clock, current: () => Host
     const requestedAt = clock.now();
     const answer = await report(host, isFirst);
     isFirst = false;
-    judge(answer, host, requestedAt);
+    warn(answer, host, requestedAt);
   }
 
   // The reports are for people: the host itself logs that the log is unavailable, and another report follows.

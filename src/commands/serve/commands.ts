@@ -134,7 +134,8 @@ export const simulate = command('simulate', {
   },
 });
 
-interface Steering {
+/** A command that steers a running devnet. */
+interface SteeringCommand {
   name: string;
   summary: string;
   example: string;
@@ -153,8 +154,7 @@ const untilOption = (flag: string, help: string): Option => numberOption(flag, h
 /** The number of an argument, if there is one: the server refuses a number and an end. */
 const numberOf = (text: string | undefined) => (text === undefined ? undefined : integer(text));
 
-/** How a running devnet is steered: the name, the arguments with their help, and the request. */
-const steering: readonly Steering[] = [
+const steeringCommands: readonly SteeringCommand[] = [
   {
     name: 'mine',
     summary: 'Mine blocks in a running devnet',
@@ -265,7 +265,7 @@ const types = command('devnet mine', {
 export function addDevnetCommands(program: OwnCommand): void {
   // Flags after the name of a subcommand are those of the subcommand.
   const devnetCommand = addCommand(program, devnet).enablePositionalOptions();
-  for (const { body, until, words, ...declared } of steering) {
+  for (const { body, until, words, ...declared } of steeringCommands) {
     addCommand(
       devnetCommand,
       command('devnet mine', {

@@ -23,7 +23,7 @@ import { hostNames } from '../../http/hosts.ts';
 import { apiListener, isPortTaken, requireFreePort } from '../../http/listener.ts';
 import type { Log } from '../../log.ts';
 import { eventListener } from '../../node/receiver.ts';
-import { readSettings, type SettingsOf } from '../../settings/config.ts';
+import { readSettings, type Settings, type SettingsOf } from '../../settings/config.ts';
 import type { Sources } from '../../settings/describe.ts';
 import { LockHeldError, lockUnfinished } from '../../store/files/lock.ts';
 import { fileSizes } from '../../store/files/status.ts';
@@ -266,6 +266,38 @@ function requireProject({ watch, state, fork, clarity }: DevnetSettings): void {
   );
 }
 
+function toNodeOptions(settings: DevnetSettings, clock: Clock, log: Log): NodeOptions {
+  const { seed, interval, pastBlocks: history, traffic, pox5Height, clarity, observer: url } = settings;
+  return {
+    seed,
+    clock,
+    automine: settings.automine ?? (interval === null || (interval === 0 && clarity !== null)),
+    history,
+    traffic,
+    pox5Height,
+    impersonates: settings.unsafeImpersonate,
+    interval: interval ?? 0,
+    // Only a chain that mines on request has another time than this machine.
+    isInRealTime: interval !== 0,
+    otherObserver: url === null ? undefined : { url, clock, log },
+  };
+}
+
+/** Returns the settings of the server that a devnet runs. */
+const toServerSettings = (settings: DevnetSettings, node: SimulatedNode, nodeRpc: string): Settings => ({
+  // Settings that a devnet doesn't have get the defaults of a server.
+  ...readSettings({}, {}),
+  ...settings,
+  nodeRpc,
+  // The account that has the simulated chain's first funds. There are no limits, because they would slow tests down, and
+  // no Bitcoin node.
+  faucetKeys: `${node.faucet.privateKey.toHex()}01`,
+  sbtcFaucet: settings.clarity === null,
+  faucetLimits: false,
+  // With open access every client is the operator, so there are no other consumers.
+  hookKeys: settings.hookAccess === 'open' ? null : settings.hookKeys,
+});
+
 /**
  * Starts the server with a simulated node. When this resolves, the index has the node's history.
  * @param environment replaced by tests
@@ -280,10 +312,9 @@ export async function startDevnet(
   sources: Sources = {},
 ): Promise<ServerInfo> {
   requireProject(settings);
-  const { seed, interval, pastBlocks: history, traffic, pox5Height, allowedHosts, apiHost } = settings;
+  const { clarity: directory, state: file } = settings;
   const { clock, listen, createLog } = environment;
   const log = createLog(settings.logLevel);
-  const { clarity: directory } = settings;
   const project = directory === null ? null : await readProject({ ...settings, clarity: directory }, clock, log, ended);
   const engine = directory === null ? null : new ClarityEngine({ directory, module: clarityEngineUrl, clock });
   let isStarting = true;
@@ -292,22 +323,8 @@ export async function startDevnet(
   const services = new Services();
   services.use('Clarity engine', engine);
   try {
-    const automine = settings.automine ?? (interval === null || (interval === 0 && engine !== null));
-    const { observer: url, state: file } = settings;
-    const options: NodeOptions = {
-      seed,
-      clock,
-      automine,
-      history,
-      traffic,
-      pox5Height,
-      impersonates: settings.unsafeImpersonate,
-      interval: interval ?? 0,
-      // Only a chain that mines on request has another time than this machine.
-      isInRealTime: interval !== 0,
-      otherObserver: url === null ? undefined : { url, clock, log },
-    };
-    const savedState = file === null || project === null ? null : readState(file, seed, project);
+    const options = toNodeOptions(settings, clock, log);
+    const savedState = file === null || project === null ? null : readState(file, settings.seed, project);
     const real =
       engine === null || project === null
         ? null
@@ -318,24 +335,12 @@ export async function startDevnet(
           });
     const node = real?.node ?? new SimulatedNode(options);
     const rpc = services.use('RPC of the node', startRpc(node, { clock, listen, log }));
-    const serverSettings = {
-      // Settings that a devnet doesn't have get the defaults of a server.
-      ...readSettings({}, {}),
-      ...settings,
-      nodeRpc: rpc.url,
-      // The account that has the simulated chain's first funds. There are no limits, because they would slow tests down, and
-      // no Bitcoin node.
-      faucetKeys: `${node.faucet.privateKey.toHex()}01`,
-      sbtcFaucet: real === null,
-      faucetLimits: false,
-      // With open access every client is the operator, so there are no other consumers.
-      hookKeys: settings.hookAccess === 'open' ? null : settings.hookKeys,
-    };
     const deployment = real === null ? null : new ContractDeployment(real, log);
     let hasHistory = false;
     const preparation = () =>
       hasHistory ? (deployment?.problem ?? null) : { problem: 'The first blocks are being mined', remedy: 'Wait.' };
-    const steering = { node, hosts: [apiHost, ...hostNames(allowedHosts)], preparation };
+    const steering = { node, hosts: [settings.apiHost, ...hostNames(settings.allowedHosts)], preparation };
+    const serverSettings = toServerSettings(settings, node, rpc.url);
     const running = services.use(
       'server',
       await startServing(serverSettings, environment, { steering, sbtcAsset: SBTC_ASSET, sources }),

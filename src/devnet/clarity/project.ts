@@ -69,7 +69,7 @@ function readVersion(path: string): number {
       'Delete the file and its .clar file, and run clarinet check, which downloads both again.',
     );
   }
-  return Number((value as Static<typeof Metadata>).clarity_version.slice(-1));
+  return Number(value.clarity_version.slice(-1));
 }
 
 /**
@@ -210,7 +210,7 @@ const Devnet = Type.Object({
 });
 
 /** @throws OperatorError if the file can't be read, or has another form */
-function read<T extends typeof Manifest | typeof Devnet>(path: string, type: T): Static<T> {
+function readToml<T extends typeof Manifest | typeof Devnet>(path: string, type: T): Static<T> {
   const text = onFile(path, () => readFileSync(path, 'utf8'));
   let value: unknown;
   try {
@@ -234,7 +234,7 @@ const toSeed = (mnemonic: string): Uint8Array =>
   pbkdf2Sync(mnemonic.normalize('NFKD'), 'mnemonic', 2_048, 64, 'sha512');
 
 function readAccounts(path: string): ProjectAccount[] {
-  return Object.entries(read(path, Devnet).accounts).map(([name, { mnemonic, balance, derivation }]) => {
+  return Object.entries(readToml(path, Devnet).accounts).map(([name, { mnemonic, balance, derivation }]) => {
     const words = mnemonic.trim().split(/\s+/).join(' ');
     if (!validateMnemonic(words, wordlist)) {
       throw new OperatorError(
@@ -304,14 +304,14 @@ function readContractSource(directory: string, name: string, file: string): stri
 }
 
 /** Reads the contracts. @param files receives the paths of the contracts, before they are read */
-function readContracts(directory: string, all: readonly ProjectAccount[], files: string[]): ProjectContract[] {
+function readContracts(directory: string, deployers: readonly ProjectAccount[], files: string[]): ProjectContract[] {
   const path = join(directory, MANIFEST);
-  const { project, contracts = {} } = read(path, Manifest);
+  const { project, contracts = {} } = readToml(path, Manifest);
   const paths = Object.values(contracts).map(({ path: file }) => resolve(directory, file));
   files.push(...paths.filter((file) => isInside(file, directory)));
   const sources = Object.entries(contracts).map(([name, { path: file, clarity_version: version, deployer }]) => {
     const source = readContractSource(directory, name, file);
-    const account = all.find((projectAccount) => projectAccount.name === (deployer ?? 'deployer'));
+    const account = deployers.find((candidate) => candidate.name === (deployer ?? 'deployer'));
     if (account === undefined) {
       throw new OperatorError(
         `${path}: contracts.${name} is deployed by ${deployer ?? 'deployer'}, which isn't an account in ${ACCOUNTS}.`,
@@ -343,8 +343,9 @@ export function clarinetProject(from: string, seed: number, files: string[] = []
     if (existsSync(join(directory, MANIFEST))) {
       const devnet = join(directory, ACCOUNTS);
       files.push(join(directory, MANIFEST), devnet);
-      const all = existsSync(devnet) ? readAccounts(devnet) : generateAccounts(seed);
-      return { directory, accounts: all, contracts: readContracts(directory, all, files), files };
+      const projectAccounts = existsSync(devnet) ? readAccounts(devnet) : generateAccounts(seed);
+      const contracts = readContracts(directory, projectAccounts, files);
+      return { directory, accounts: projectAccounts, contracts, files };
     }
     if (dirname(directory) === directory) {
       files.push(join(start, MANIFEST));
