@@ -16,6 +16,7 @@ import { type ClarityMiner, withoutResult } from './clarity/miner.ts';
 import type { SavedChain, SavedTransaction } from './clarity/state.ts';
 import { isMinable } from './execute.ts';
 import { type Network, networks } from './network.ts';
+import { NodeAccounts } from './node-accounts.ts';
 import {
   type NodeEvent,
   nodeEvent,
@@ -26,7 +27,7 @@ import {
 } from './node-event.ts';
 import { Scenario } from './scenario.ts';
 import { type Mint, type SignedTransaction, signTransaction, tokenTransfer, withFee } from './transaction.ts';
-import { type Account, accounts, impersonate } from './wallet.ts';
+import { type Account, impersonate } from './wallet.ts';
 
 export interface NodeOptions {
   readonly seed: number;
@@ -174,14 +175,12 @@ export class SimulatedNode {
   readonly chain: SimulatedChain;
   /** Executes the contracts; undefined if they are simulated. */
   readonly clarity: ClarityMiner | undefined;
-  readonly faucet: Account;
+  readonly accounts: NodeAccounts;
   readonly #scenario: Scenario;
   readonly #pool = new Pool();
   readonly #clock: Clock;
   /** Whether time passes only on the chain. */
   readonly #usesChainTime: boolean;
-  /** Accounts that commands have named, by name. */
-  readonly #derived = new Map<string, Account>();
   readonly #mining = atMost(1);
   readonly #posting = atMost(1);
   readonly #stopping = new AbortController();
@@ -228,9 +227,13 @@ export class SimulatedNode {
       ...(clarity === undefined ? {} : { start: clarity.start, startTime: clarity.time }),
     });
     clarity?.serve(this.chain);
-    this.faucet = this.chain.faucet!;
+    this.accounts = new NodeAccounts(this.chain.faucet!, options.accounts ?? [], seed, this.chain.network);
     this.#scenario = new Scenario(this.chain, { seed });
     this.#announced = this.chain.tip;
+  }
+
+  get faucet(): Account {
+    return this.accounts.faucet;
   }
 
   /** The tip that the observer has received. */
@@ -274,7 +277,7 @@ export class SimulatedNode {
   /** Mines a saved chain again. @throws UnlikeSavedError */
   async #restore({ blocks, snapshots, pending, skipped, names }: SavedChain): Promise<void> {
     const shiftOf = (seconds: number): TimeShift => ({ skipped: seconds, earliest: 0 });
-    for (const name of names) this.account(name);
+    for (const name of names) this.accounts.named(name);
     for (const { tenure, transaction } of blocks) {
       const next = transaction === null ? [] : [this.#decodeSaved(transaction)];
       const block = await this.#mineOn(this.chain.tip, { ...quietly, newTenure: tenure }, next);
@@ -322,7 +325,7 @@ export class SimulatedNode {
       })),
       pending: this.pending.map(toSaved),
       skipped: this.#shift.skipped,
-      names: [...this.#derived.keys()],
+      names: this.accounts.derivedNames,
     };
   }
 
@@ -856,42 +859,11 @@ export class SimulatedNode {
   }
 
   /**
-   * Returns the account with a name: an account of the network, or an account derived from the seed, which starts without
-   * funds.
-   */
-  account(name: string): Account {
-    const account = this.knownAccount(name);
-    if (account !== undefined) return account;
-    const [derived] = accounts(`${this.options.seed}/${name}`, 'named', 1, this.chain.network);
-    this.#derived.set(name, derived!);
-    return derived!;
-  }
-
-  /** Returns the account with a name, if it belongs to the network or {@link account} has returned it. */
-  knownAccount(name: string): Account | undefined {
-    return this.options.accounts?.find((account) => account.name === name) ?? this.#derived.get(name);
-  }
-
-  /** Returns the account with an address, if this process has its key. */
-  accountWithKey(address: string): Account | undefined {
-    return this.#keyed.find((account) => account.address === address);
-  }
-
-  get accountNames(): string[] {
-    return [...(this.options.accounts ?? []).map(({ name }) => name), ...this.#derived.keys()];
-  }
-
-  /** The accounts with a key in this process: the network's accounts, the faucet, and accounts that commands named. */
-  get #keyed(): Account[] {
-    return [...(this.options.accounts ?? []), this.faucet, ...this.#derived.values()];
-  }
-
-  /**
    * Returns the id of the contract that an account with a key in this process deployed by this name; undefined if there
    * is none.
    */
   contractNamed(name: string): string | undefined {
-    const ids = this.#keyed.map(({ address }) => `${address}.${name}`);
+    const ids = this.accounts.all.map(({ address }) => `${address}.${name}`);
     return ids.find((id) => this.tip.world.contract(id) !== undefined);
   }
 
@@ -900,7 +872,7 @@ export class SimulatedNode {
    * any account.
    */
   #signing(address: string): Signing | null {
-    const account = this.accountWithKey(address);
+    const account = this.accounts.findByAddress(address);
     if (account !== undefined) return { account, isSigned: true };
     const impersonatedAccount = this.options.impersonates ? impersonate(address, this.chain.network) : null;
     return impersonatedAccount === null ? null : { account: impersonatedAccount, isSigned: false };

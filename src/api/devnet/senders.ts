@@ -123,9 +123,9 @@ function findSigner(node: SimulatedNode, name: string | undefined): Signing {
 
 /** @throws ParameterError if no account has the name or the address */
 function requireAccount(node: SimulatedNode, name: string): Account {
-  const account = node.knownAccount(name) ?? node.accountWithKey(name);
+  const account = node.accounts.findNamed(name) ?? node.accounts.findByAddress(name);
   if (account !== undefined) return account;
-  const names = node.accountNames.join(', ') || 'none yet';
+  const names = node.accounts.names.join(', ') || 'none yet';
   const remedy =
     principalBytes(name) === null
       ? `POST /stackside/v1/devnet/account adds ${name}`
@@ -255,7 +255,7 @@ export const senders = (family: DevnetFamily): Route[] => {
       body: NamedAccount,
       response: ShownAccount,
       handle: ({ caller: node, body: { name } }) => {
-        const { address, privateKey } = node.account(name);
+        const { address, privateKey } = node.accounts.named(name);
         return { address, private_key: `${privateKey.toHex()}${COMPRESSED}` };
       },
     }),
