@@ -55,7 +55,7 @@ export interface ChainOptions {
   readonly mempool?: boolean;
   /** Default testnet. */
   readonly network?: 'mainnet' | 'testnet';
-  /** Unix seconds of the genesis block. Default 2025-01-01. */
+  /** Unix seconds of the genesis block, unless `start` has its time. Default 2025-01-01. */
   readonly startTime?: number;
   /**
    * Chooses the times of blocks, for chains that run in real time, or that commands move in time. Default: the proposed
@@ -92,6 +92,8 @@ export type ChainClock = (kind: 'stacks' | 'bitcoin', proposed: number, minimum:
 
 /** The start of a chain with contracts that an engine executes. */
 export interface ChainStart {
+  /** Unix seconds of the genesis block. */
+  readonly time: number;
   readonly firstBurnHeight: number;
   readonly cycles: RewardCycles;
   readonly contracts: readonly { id: string; template: ContractTemplate }[];
@@ -111,8 +113,10 @@ export interface MineOptions {
    * fork.
    */
   readonly burnFork?: boolean;
-  /** Whether submitted transactions are mined. Default true. */
-  readonly submitted?: boolean;
+  /** Submitted transactions. All that can be mined are mined. Default: those of the chain's options. */
+  readonly submitted?: readonly SignedTransaction[];
+  /** Default: the clock of the chain's options. */
+  readonly clock?: ChainClock;
   /** Whether to leave out random behavior, in the mempool and in the tenure's budget. Default false. */
   readonly quiet?: boolean;
 }
@@ -204,7 +208,7 @@ export class SimulatedChain {
     this.#submitted = options.submitted ?? (() => []);
     this.faucet = options.faucet === true ? faucetOf(options.seed, network) : undefined;
 
-    this.#burnTip = this.#burns.first(options.startTime ?? DEFAULT_START);
+    this.#burnTip = this.#burns.first(start?.time ?? options.startTime ?? DEFAULT_START);
     this.#burnBlocks.set(this.#burnTip.consensusHash.toHex(), this.#burnTip);
     const world = new World(undefined, options.pox5Height);
     const { contracts, events } =
@@ -290,7 +294,7 @@ export class SimulatedChain {
 
   /** Makes a Bitcoin block that elects a miner, without a Stacks block. */
   mineBitcoin(): { burnBlock: BurnBlock; event: NodeEvent } {
-    const burnBlock = this.#nextBurnBlock(this.bitcoinTip, this.#tip.time);
+    const burnBlock = this.#nextBurnBlock(this.bitcoinTip, this.#tip.time, this.#clock);
     // The Bitcoin tip moves even without a Stacks block, so that this Bitcoin block can elect the next tenure.
     this.#burnTip = burnBlock;
     return { burnBlock, event: this.#correctTime(this.#burnBlockEvent(burnBlock)) };
@@ -304,12 +308,13 @@ export class SimulatedChain {
   mine(parent: string | null, options: MineOptions = {}): MinedBlock {
     const parentBlock = parent === null ? this.#genesis : this.#retainedBlock(parent);
     const newTenure = options.newTenure ?? (options.newBurnBlock === true || parentBlock === this.#genesis);
-    const newBurnBlock = this.#makeBurnBlock(parentBlock, newTenure, options);
+    const clock = options.clock ?? this.#clock;
+    const newBurnBlock = this.#makeBurnBlock(parentBlock, newTenure, options, clock);
     const burnView = newBurnBlock ?? this.#seenBurnBlock(parentBlock, newTenure);
     const burn = newTenure ? burnView : parentBlock.burn;
     const proposed = Math.max(parentBlock.time, burnView.time) + this.#prng.between(3, 30);
     const minimum = Math.max(parentBlock.time + 1, burnView.time);
-    const time = Math.max(this.#clock('stacks', proposed, minimum), parentBlock.time + 1);
+    const time = Math.max(clock('stacks', proposed, minimum), parentBlock.time + 1);
 
     const world = parentBlock.world.fork();
     const miner = newTenure ? this.#prng.pick(this.#miners) : parentBlock.tenure.miner;
@@ -325,7 +330,7 @@ export class SimulatedChain {
     };
     const count = options.transactions ?? this.#prng.between(0, 2 * this.#mean);
     const rivals = (this.#byHeight.get(parentBlock.height + 1) ?? []).flatMap(({ transactions }) => transactions);
-    const body = this.#fill(context, count, rivals, options.submitted ?? true);
+    const body = this.#fill(context, count, rivals, options.submitted ?? this.#submitted(world));
 
     const block = this.#assemble(context, body, time);
     const earnings = newTenure ? earningsAt(parentBlock) : [];
@@ -358,12 +363,12 @@ export class SimulatedChain {
   }
 
   /** Makes the burn block that is announced before a block; null if none is. */
-  #makeBurnBlock(parent: Block, newTenure: boolean, options: MineOptions): BurnBlock | null {
+  #makeBurnBlock(parent: Block, newTenure: boolean, options: MineOptions, clock: ChainClock): BurnBlock | null {
     const ahead = this.#isAhead(parent);
     const hasNewBurnBlock = options.newBurnBlock ?? (options.burnFork === true || (newTenure && !ahead));
     if (!hasNewBurnBlock) return null;
     const base = ahead && options.burnFork !== true ? this.#burnTip : parent.burnView;
-    const block = this.#nextBurnBlock(base, parent.time);
+    const block = this.#nextBurnBlock(base, parent.time, clock);
     // As in Bitcoin, the first of two branches of equal height stays.
     if (block.height > this.#burnTip.height) this.#burnTip = block;
     return block;
@@ -374,12 +379,9 @@ export class SimulatedChain {
     return this.#burnTip !== burnView && burnBlocksBetween(burnView, this.#burnTip) !== undefined;
   }
 
-  #nextBurnBlock(base: BurnBlock, earliest: number): BurnBlock {
+  #nextBurnBlock(base: BurnBlock, earliest: number, clock: ChainClock): BurnBlock {
     const burnBlock = this.#burns.next(base, earliest);
-    const block = {
-      ...burnBlock,
-      time: Math.max(this.#clock('bitcoin', burnBlock.time, base.time + 1), base.time + 1),
-    };
+    const block = { ...burnBlock, time: Math.max(clock('bitcoin', burnBlock.time, base.time + 1), base.time + 1) };
     this.#burnBlocks.set(block.consensusHash.toHex(), block);
     return block;
   }
@@ -402,10 +404,14 @@ export class SimulatedChain {
   }
 
   /** Fills a block: first transactions of other branches at this height and pending transactions, then new ones. */
-  #fill(context: BlockContext, count: number, rivals: Block['transactions'], withSubmitted: boolean): BlockBody {
+  #fill(
+    context: BlockContext,
+    count: number,
+    rivals: Block['transactions'],
+    submitted: readonly SignedTransaction[],
+  ): BlockBody {
     const repeats = rivals.filter(() => this.#prng.chance(0.7));
     const due = this.#mempool?.waiting.filter(() => this.#prng.chance(0.5)) ?? [];
-    const submitted = withSubmitted ? this.#submitted(context.world) : [];
     const busy = this.#mempool?.busy(context.world) ?? new Set<string>();
     return this.#builder.fill(context, count, [...repeats, ...due], busy, submitted);
   }

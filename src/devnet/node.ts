@@ -221,12 +221,11 @@ export class SimulatedNode {
       // A client that sends one transaction expects a block with only this transaction.
       unlocks: false,
       pox5Height: pox5Height ?? Number.POSITIVE_INFINITY,
-      submitted: (world) => clarity?.included ?? this.#pool.waiting(world),
+      submitted: (world) => this.#pool.waiting(world),
       clock: (kind, proposed, minimum) => this.#time(kind, proposed, minimum),
       ...(this.#usesChainTime ? {} : { startTime: this.#now() - history * SECONDS_PER_BLOCK }),
-      ...(clarity === undefined ? {} : { start: clarity.start, startTime: clarity.time }),
+      ...(clarity === undefined ? {} : { start: clarity.start }),
     });
-    clarity?.serve(this.chain);
     this.accounts = new NodeAccounts(this.chain.faucet!, options.accounts ?? [], seed, this.chain.network);
     this.#scenario = new Scenario(this.chain, { seed });
     this.#announced = this.chain.tip;
@@ -279,8 +278,8 @@ export class SimulatedNode {
     const shiftOf = (seconds: number): TimeShift => ({ skipped: seconds, earliest: 0 });
     for (const name of names) this.accounts.named(name);
     for (const { tenure, transaction } of blocks) {
-      const next = transaction === null ? [] : [this.#decodeSaved(transaction)];
-      const block = await this.#mineOn(this.chain.tip, { ...quietly, newTenure: tenure }, next);
+      const submitted = transaction === null ? [] : [this.#decodeSaved(transaction)];
+      const block = await this.#mineOn(this.chain.tip, { ...quietly, newTenure: tenure, submitted });
       const status = transactionOf(block)?.status ?? null;
       if (status !== (transaction?.status ?? null)) {
         const state = transaction === null ? 'was empty' : `had a transaction with the status ${transaction.status}`;
@@ -431,15 +430,16 @@ export class SimulatedNode {
     return blocks;
   }
 
-  /** @param pending the block contains the first that can be mined; only with an engine */
-  async #mineOn(parent: Block, options: MineOptions, pending?: readonly SignedTransaction[]): Promise<Block> {
+  /** With an engine, the block contains the first submitted transaction that can be mined. */
+  async #mineOn(parent: Block, options: MineOptions): Promise<Block> {
     const { events, indexBlockHash } =
       this.clarity === undefined
         ? this.chain.mine(parent.indexBlockHash, options)
         : await this.clarity.mine(
+            this.chain,
             parent,
             options.newTenure === true,
-            options.submitted === false ? [] : (pending ?? this.#pool.waiting(parent.world)),
+            options.submitted ?? this.#pool.waiting(parent.world),
           );
     const block = this.chain.block(indexBlockHash)!;
     this.#shifts.set(block, this.#shift);
@@ -466,7 +466,7 @@ export class SimulatedNode {
     }
     const blocks: Block[] = [];
     for (let parent = base; blocks.length < length; parent = blocks.at(-1)!) {
-      blocks.push(await this.#mineOn(parent, { ...quietly, submitted: false }));
+      blocks.push(await this.#mineOn(parent, { ...quietly, submitted: [] }));
     }
     const wins = chain.tip === blocks.at(-1);
     const orphaned = wins ? old.slice(0, depth).reverse() : [];
@@ -497,11 +497,11 @@ export class SimulatedNode {
       const flaw = await clarity.firstFlaw(base, signedTransactions);
       if (flaw !== null) throw new RefusedDeployment(flaw.index, flaw.error);
       let parent = base;
-      const mine = async (options: MineOptions, pending: readonly SignedTransaction[]): Promise<void> => {
-        parent = await this.#mineOn(parent, { ...quietly, ...options }, pending);
+      const mine = async (options: MineOptions): Promise<void> => {
+        parent = await this.#mineOn(parent, { ...quietly, ...options });
       };
       for (const [index, deployment] of signedTransactions.entries()) {
-        await mine({}, [deployment]);
+        await mine({ submitted: [deployment] });
         const receipt = parent.receipts.find(({ txId }) => txId === deployment.id);
         if (receipt?.status !== 'success') throw new RefusedDeployment(index, receipt?.vmError ?? 'it was not mined');
       }
@@ -510,14 +510,14 @@ export class SimulatedNode {
       for (const { blocksInTenure, transactions } of old.slice(2)) {
         const repeats = transactions.filter(({ id }) => !formerIds.has(id)).map(withoutResult);
         if (repeats.length === 0 && transactions.length > 0) continue;
-        await mine(blocksInTenure === 1 ? { newTenure: true } : {}, repeats);
+        await mine({ newTenure: blocksInTenure === 1, submitted: repeats });
         const ids = new Set(parent.transactions.map(({ id }) => id));
         for (const { id } of repeats) {
           if (ids.has(id)) mined += 1;
           else orphanedIds.add(id);
         }
       }
-      while (parent !== this.chain.tip) await mine({}, []);
+      while (parent !== this.chain.tip) await mine({ submitted: [] });
       await this.#drop(this.pending.map(({ id }) => id).filter((id) => orphanedIds.has(id)));
       return { ids: signedTransactions.map(({ id }) => id), mined, dropped: orphanedIds.size };
     });
@@ -531,7 +531,7 @@ export class SimulatedNode {
       await this.#catchUp();
       const { tip } = this.chain;
       const [deployed] = this.#deploymentsOn(tip, [deployment]);
-      const block = await this.#mineOn(tip, quietly, [deployed!]);
+      const block = await this.#mineOn(tip, { ...quietly, submitted: [deployed!] });
       return { id: deployed!.id, block };
     });
   }
@@ -769,7 +769,7 @@ export class SimulatedNode {
    */
   async #catchUp(): Promise<void> {
     if (this.#usesChainTime || this.clarity === undefined) return;
-    await this.#mineUntil(this.#now() - this.clarity.maxLag, this.clarity, { ...quietly, submitted: false });
+    await this.#mineUntil(this.#now() - this.clarity.maxLag, this.clarity, { ...quietly, submitted: [] });
   }
 
   /** Changes the mining interval. @param seconds between two blocks; 0 to stop mining at intervals */
@@ -987,7 +987,6 @@ export class SimulatedNode {
   }
 
   #time(kind: 'stacks' | 'bitcoin', proposed: number, minimum: number): number {
-    if (this.clarity !== undefined) return kind === 'stacks' ? this.clarity.time : this.clarity.bitcoinTime;
     if (!this.#usesChainTime) return this.#isHistory ? Math.min(proposed, this.#now()) : this.#now();
     // The first block after a command has exactly the time that the command set.
     const { earliest } = this.#shift;

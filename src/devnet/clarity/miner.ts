@@ -8,7 +8,7 @@ import { count, tupleOf } from '../../chain/pox/print.ts';
 import { decodeClarity } from '../../codec/clarity.ts';
 import { fromHex, toHex } from '../../codec/hex.ts';
 import type { Block } from '../block.ts';
-import type { ChainStart, MinedBlock, MineOptions, SimulatedChain } from '../chain.ts';
+import type { ChainStart, MinedBlock, SimulatedChain } from '../chain.ts';
 import { type ContractInterface, type Execution, executedContract } from '../contract.ts';
 import { isMinable, postConditionError } from '../execute.ts';
 import { networks } from '../network.ts';
@@ -23,6 +23,7 @@ import {
   type EngineBlock,
   EngineEndedError,
   type EngineOutcome,
+  type EnginePosition,
   type EngineRead,
   EngineRefusedError,
 } from './engine.ts';
@@ -117,6 +118,15 @@ async function readCycles(chain: EngineChain): Promise<RewardCycles> {
 export const withoutResult = (transaction: SignedTransaction): SignedTransaction =>
   transaction.action.kind === 'executed' ? { ...transaction, action: transaction.action.input } : transaction;
 
+/** A block that the engine has made. */
+interface MadeBlock {
+  /** Makes the block again; null for block 1. */
+  block: EngineBlock | null;
+  position: EnginePosition;
+  /** Its transactions, with their results. */
+  transactions: readonly SignedTransaction[];
+}
+
 /** A failed call, to execute it again. */
 interface FailedCall {
   parent: string;
@@ -137,14 +147,9 @@ export class ClarityMiner {
   readonly #rewards = new Map<string, MinedBlock['rewards']>();
   /** The newest failed calls, by transaction id. */
   readonly #failed = lruCache<string, FailedCall>(MAX_FAILED);
-  #chain: SimulatedChain | null = null;
-  /** Transactions of the block that is being mined. */
-  included: readonly SignedTransaction[] = [];
 
-  /** @param time of the block that is being mined, in Unix seconds */
   private constructor(
     readonly engine: EngineChain,
-    public time: number,
     readonly start: ChainStart,
   ) {}
 
@@ -160,12 +165,7 @@ export class ClarityMiner {
     await chain.begin();
     const cycles = await readCycles(chain);
     const contracts = await readBootContracts(chain);
-    return new ClarityMiner(chain, time, { firstBurnHeight: 0, cycles, contracts, funds });
-  }
-
-  /** Time of the Bitcoin block that starts the tenure of the block that is being mined, in Unix seconds. */
-  get bitcoinTime(): number {
-    return this.time - BLOCK_SECONDS;
+    return new ClarityMiner(chain, { time, firstBurnHeight: 0, cycles, contracts, funds });
   }
 
   /** Maximum seconds by which the time of a block is behind the present, if empty blocks come before the block. */
@@ -181,19 +181,20 @@ export class ClarityMiner {
     return Math.max(burnView.time + BITCOIN_SECONDS, time + BLOCK_SECONDS) + BLOCK_SECONDS;
   }
 
-  serve(chain: SimulatedChain): void {
-    this.#chain = chain;
-  }
-
   /**
    * Mines a block: the first block of a tenure, without transactions, or a block with the first transaction that can be
    * mined.
    */
-  mine(parent: Block, newTenure: boolean, pending: readonly SignedTransaction[]): Promise<MinedBlock> {
+  mine(
+    chain: SimulatedChain,
+    parent: Block,
+    newTenure: boolean,
+    pending: readonly SignedTransaction[],
+  ): Promise<MinedBlock> {
     return this.#turns(async () => {
-      if (newTenure || parent.parent === null) return this.#mineTenure(parent);
-      const next = pending.find((transaction) => isMinable(transaction, parent.world, parent.burnView.height));
-      return next === undefined ? this.#mineEmpty(parent) : this.#mineWith(parent, next);
+      const beginsTenure = newTenure || parent.parent === null;
+      const made = beginsTenure ? await this.#makeTenure(parent) : await this.#makeBlock(parent, pending);
+      return this.#assemble(chain, parent, made, beginsTenure);
     });
   }
 
@@ -289,22 +290,20 @@ export class ClarityMiner {
     return (this.#rewards.get(parent.indexBlockHash) ?? []).map(toCredit);
   }
 
-  async #mineTenure(parent: Block): Promise<MinedBlock> {
-    if (parent.parent === null) {
-      const position = await this.engine.begin();
-      return this.#assemble(parent, null, { ...position, outcome: null }, { newTenure: true });
-    }
+  async #makeTenure(parent: Block): Promise<MadeBlock> {
+    if (parent.parent === null) return { block: null, position: await this.engine.begin(), transactions: [] };
     const block: EngineBlock = { kind: 'tenure', credits: this.#credits(parent) };
-    const attempt = await this.engine.attempt(parent.indexBlockHash, block);
-    return this.#assemble(parent, block, attempt, { newTenure: true });
+    return { block, position: await this.engine.attempt(parent.indexBlockHash, block), transactions: [] };
   }
 
-  async #mineEmpty(parent: Block): Promise<MinedBlock> {
+  async #makeBlock(parent: Block, pending: readonly SignedTransaction[]): Promise<MadeBlock> {
+    const next = pending.find((transaction) => isMinable(transaction, parent.world, parent.burnView.height));
+    if (next !== undefined) return this.#makeWith(parent, next);
     const block: EngineBlock = { kind: 'block', credits: this.#credits(parent), fee: null, action: null };
-    return this.#assemble(parent, block, await this.engine.attempt(parent.indexBlockHash, block), {});
+    return { block, position: await this.engine.attempt(parent.indexBlockHash, block), transactions: [] };
   }
 
-  async #mineWith(parent: Block, transaction: SignedTransaction): Promise<MinedBlock> {
+  async #makeWith(parent: Block, transaction: SignedTransaction): Promise<MadeBlock> {
     const payer = payerOf(transaction);
     const fee = { payer: payer.account.address, amount: String(payer.fee) };
     const block = { kind: 'block' as const, credits: this.#credits(parent), fee, action: toEngineAction(transaction) };
@@ -337,15 +336,14 @@ export class ClarityMiner {
       const withCosts = outcome.kind === 'returned' && result.cost.runtime <= MAX_TRACED_RUNTIME;
       this.#failed.set(transaction.id, { parent: parent.indexBlockHash, block, withCosts }, 1);
     }
-    // Only the transaction contains the memo of a transfer.
-    this.included = [isTransfer && result.status === 'success' ? transaction : withResult(transaction, report)];
-    try {
+    return {
       // A failed transaction changed nothing. It isn't executed when the chain is built again, because without counting
       // costs it might succeed.
-      return this.#assemble(parent, report.status === 'success' ? block : onlyFee, finalAttempt, {});
-    } finally {
-      this.included = [];
-    }
+      block: report.status === 'success' ? block : onlyFee,
+      position: finalAttempt,
+      // Only the transaction contains the memo of a transfer.
+      transactions: [isTransfer && result.status === 'success' ? transaction : withResult(transaction, report)],
+    };
   }
 
   /**
@@ -395,11 +393,20 @@ export class ClarityMiner {
   }
 
   /** Makes the chain's block that matches the engine's block. */
-  #assemble(parent: Block, block: EngineBlock | null, attempt: BlocksResult, options: MineOptions): MinedBlock {
-    const { height, burnHeight, time } = attempt;
-    this.time = time;
-    const mined = this.#chain!.mine(parent.indexBlockHash, { transactions: 0, quiet: true, ...options });
-    const { burnView } = this.#chain!.block(mined.indexBlockHash)!;
+  #assemble(
+    chain: SimulatedChain,
+    parent: Block,
+    { block, position: { height, burnHeight, time }, transactions }: MadeBlock,
+    newTenure: boolean,
+  ): MinedBlock {
+    const mined = chain.mine(parent.indexBlockHash, {
+      newTenure,
+      transactions: 0,
+      quiet: true,
+      submitted: transactions,
+      clock: (kind) => (kind === 'stacks' ? time : time - BLOCK_SECONDS),
+    });
+    const { burnView } = chain.block(mined.indexBlockHash)!;
     if (mined.height !== height || burnView.height !== burnHeight) {
       const heights = [height, burnHeight, mined.height, burnView.height];
       throw new Error(`the heights of engine and chain differ: ${heights.join(', ')}`);
