@@ -33,24 +33,18 @@ import { type Network, networks } from './network.ts';
 import { type NodeEvent, nodeEvent } from './node-event.ts';
 import { cycles, type RewardCycles } from './pox.ts';
 import { Prng } from './prng.ts';
-import { Traffic, UserMempool } from './traffic.ts';
+import { Traffic, type TrafficOptions, UserMempool } from './traffic.ts';
 import { type SignedTransaction, tokenTransfer } from './transaction.ts';
 import { type Account, accounts } from './wallet.ts';
 import { World } from './world.ts';
 
-export interface ChainOptions {
+export interface ChainOptions extends TrafficOptions {
   /** Seed of all random values. The same seed and the same calls give the same bytes. */
   readonly seed: number;
   /** Average users' transactions per block. Default 10. */
   readonly transactionsPerBlock?: number;
   /** Number of users who send transactions. Default 100. */
   readonly accounts?: number;
-  /** Approximate percentage of users' transactions that call pox-5. Default 6. */
-  readonly staking?: number;
-  /** Whether users also deploy semi-fungible tokens. Default false. */
-  readonly semiFungible?: boolean;
-  /** Approximate percentage of users' transactions that empty a balance of STX or tokens. Default 0. */
-  readonly emptying?: number;
   /** Whether transactions are announced before they are mined. Default true. */
   readonly mempool?: boolean;
   /** Default testnet. */

@@ -3,7 +3,6 @@
 import { stacksAddress } from '../codec/address.ts';
 import { deploymentPayload } from '../codec/boot-transaction.ts';
 import { toHex } from '../codec/hex.ts';
-import type { ChainOptions } from './chain.ts';
 import type { ContractTemplate, PostConditions, Scene } from './contract.ts';
 import { namesOf } from './contracts/bns.ts';
 import { collectible } from './contracts/collectible.ts';
@@ -43,7 +42,16 @@ const noAddresses: ReadonlySet<string> = new Set();
 /** Minimum micro-STX that an account needs to act: the fee, and an amount to send or lock. */
 const minimumFunds = 2_000_000n;
 
-interface TrafficOptions extends Pick<ChainOptions, 'staking' | 'semiFungible' | 'emptying'> {
+export interface TrafficOptions {
+  /** Approximate percentage of users' transactions that call pox-5. Default 6. */
+  readonly staking?: number;
+  /** Whether users also deploy semi-fungible tokens. Default false. */
+  readonly semiFungible?: boolean;
+  /** Approximate percentage of users' transactions that empty a balance of STX or tokens. Default 0. */
+  readonly emptying?: number;
+}
+
+interface Participants {
   readonly users: readonly Account[];
   readonly sponsors: readonly Account[];
   readonly network: Network;
@@ -62,7 +70,7 @@ export class Traffic {
 
   constructor(
     readonly prng: Prng,
-    { users, sponsors, network, staking = 6, semiFungible = false, emptying = 0 }: TrafficOptions,
+    { users, sponsors, network, staking = 6, semiFungible = false, emptying = 0 }: TrafficOptions & Participants,
   ) {
     this.users = users;
     this.#sponsors = sponsors;
