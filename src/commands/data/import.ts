@@ -167,6 +167,11 @@ class RecordingImport {
     this.#beginning = this.#makeBeginning();
   }
 
+  /** The entries of the log that the rows must match. */
+  get beginning(): LogBeginning {
+    return this.#beginning;
+  }
+
   /** Opens a recording, and finds how much of it was imported before. @throws OperatorError if it can't be read */
   static async open(ingest: Ingest, file: string, options: ImportOptions & Destination): Promise<RecordingImport> {
     const input = openInput(file);
@@ -185,12 +190,11 @@ class RecordingImport {
     this.#beginning = this.#makeBeginning();
   }
 
-  /** Returns the entries that the rows must match. */
   #makeBeginning(): LogBeginning {
-    const { log } = this.options;
+    const { lastMatch, lastEntry } = this.options;
     const entry =
       this.#source === null || this.#imported.rows === 0 ? 0 : this.ingest.imported(logOf(this.#source)).rows;
-    return new LogBeginning(this.ingest.entries, Math.max(log.lastMatch, entry), log.last);
+    return new LogBeginning(this.ingest.entries, Math.max(lastMatch, entry), lastEntry);
   }
 
   /** Imports the rows that weren't imported before. @throws OperatorError */
@@ -210,10 +214,7 @@ class RecordingImport {
       rows.length = 0;
     }
     if (this.counts.rows < this.#imported.rows) throw otherRecordingError(this.file, this.#imported.rows);
-    const { log } = this.options;
-    log.lastMatch = this.#beginning.lastMatch;
-    log.next = this.#beginning.next;
-    if (log.next === null) this.#commit(this.#digest);
+    if (this.#beginning.next === null) this.#commit(this.#digest);
   }
 
   /** Imports a row. @returns whether it belongs to a batch: false if it has no new event. @throws OperatorError */
@@ -250,11 +251,9 @@ class RecordingImport {
   async #apply(event: ReceivedEvent): Promise<Outcome> {
     const { next } = this.#beginning;
     if (next === null) return this.#applyNew(event);
-    const { directory, log } = this.options;
-    log.isCompared = true;
     if (this.#beginning.accepts(event)) return 'repeated';
     await this.#requireLowerIds();
-    throw differentLogError(directory, this.file, this.counts.rows, next);
+    throw differentLogError(this.options.directory, this.file, this.counts.rows, next);
   }
 
   /** Applies an event. Another first block than the genesis block starts a partial history, but only if the rows are in order. */
@@ -329,16 +328,10 @@ interface Destination {
   directory: string;
   /** The chain of --network; null if the data decides. */
   network: number | null;
-  log: {
-    /** Number of the last entry. */
-    readonly last: number;
-    /** Number of the last entry found in the recordings. */
-    lastMatch: number;
-    /** The entry that the next recording must begin with; null if all were found. */
-    next: Entry | null;
-    /** Whether a row was compared with an entry. */
-    isCompared: boolean;
-  };
+  /** Number of the log's last entry. */
+  lastEntry: number;
+  /** Number of the last entry found in earlier recordings. */
+  lastMatch: number;
 }
 
 /** Imports recordings in the given order. */
@@ -359,22 +352,26 @@ export async function runImport(
     history: 'full',
   });
   try {
-    const log: Destination['log'] = { last: ingest.lastEntry(), lastMatch: 0, next: null, isCompared: false };
-    const destination = { directory: settings.data, network: settings.network, log };
+    const destination = { directory: settings.data, network: settings.network, lastEntry: ingest.lastEntry() };
     await interruptible(ingest.close, async () => {
+      let lastMatch = 0;
+      let missing: Entry | null = null;
+      let isCompared = false;
       for (const file of files) {
         const report = progressReport(file, process.stderr);
         const threads = options.threads ?? threadsOfCores();
-        const recording = await RecordingImport.open(ingest, file, { ...options, ...destination });
+        const recording = await RecordingImport.open(ingest, file, { ...options, ...destination, lastMatch });
         await recording.run(threads, report.update);
-        const { counts } = recording;
+        const { counts, beginning } = recording;
+        ({ lastMatch, next: missing } = beginning);
+        isCompared ||= beginning.isCompared;
         report.done();
         process.stdout.write(
           `${file}: ${counts.rows} rows, ${counts.applied} applied, ${counts.repeated} repeated, ` +
             `${counts.bad} bad; tip at height ${ingest.tipHeight()}\n`,
         );
       }
-      if (log.next !== null && log.isCompared) throw tooShortError(settings.data, files.at(-1)!, log.next);
+      if (missing !== null && isCompared) throw tooShortError(settings.data, files.at(-1)!, missing);
     });
     makeSecondaryIndexes(ingest);
   } finally {

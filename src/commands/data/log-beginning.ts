@@ -18,6 +18,7 @@ export class LogBeginning {
   #next: Entry | null;
   /** Number of the last entry that a row was equal to. */
   #lastMatch: number;
+  #isCompared = false;
   /** Hashes of the newest rows, oldest first. */
   readonly #rows = new Set<bigint>();
 
@@ -46,6 +47,11 @@ export class LogBeginning {
     return this.#next === null ? this.last : this.#lastMatch;
   }
 
+  /** Whether an event was compared with an entry. */
+  get isCompared(): boolean {
+    return this.#isCompared;
+  }
+
   /** The number of entries that must be the recording's next events. */
   left(): number {
     if (this.#next === null) return 0;
@@ -63,6 +69,7 @@ export class LogBeginning {
     const { path, text } = event;
     const row = hash.wyhash(text, hash.wyhash(path));
     const next = this.#next;
+    this.#isCompared = true;
     if (next !== null && path === next.path && text === next.text) {
       this.#lastMatch = next.id;
       this.#next = this.#readNext();
