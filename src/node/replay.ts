@@ -319,70 +319,69 @@ export class BlockMaker {
       reward_set: rewardSet?.set ?? null,
       ...makeTransactions(transactions),
     };
-    const { network } = this.chain;
-    const withRewards = (matured: readonly PostedReward[]) => {
-      const text = exactJson({ ...event, matured_miner_rewards: matured });
-      return { text, block: blockOfText(text, network) };
-    };
-    if (beginsTenure) return this.#makeRewarded(context, tenureHeight, withRewards, unlocks);
-    return this.#verify(context, withRewards([]), unlocks);
+    const unrewarded = { ...context, event, tenureHeight, unlocks };
+    return beginsTenure ? this.#makeRewarded(unrewarded) : this.#verify(unrewarded, []);
   }
 
-  /** Compares a block's changes with the node. @throws IncompleteBlockError */
-  async #verify(context: Context, draft: BlockDraft, unlocks: PostedTransaction[] | NoAnswer): Promise<FilledBlock> {
+  #withRewards({ event }: Unrewarded, matured: readonly PostedReward[]): Pick<FilledBlock, 'text' | 'block'> {
+    const text = exactJson({ ...event, matured_miner_rewards: matured });
+    return { text, block: blockOfText(text, this.chain.network) };
+  }
+
+  /** Completes a block with its rewards, and compares its changes with the node. @throws IncompleteBlockError */
+  async #verify(unrewarded: Unrewarded, matured: readonly PostedReward[]): Promise<FilledBlock> {
+    const draft = this.#withRewards(unrewarded, matured);
     const { accounts, minted } = sumChanges(draft.block);
-    await this.#requireSupply(context, minted, unlocks);
-    const unanswered = await this.#requireAccounts(context, accounts);
-    await this.#requireLocks(context, draft.block);
+    await this.#requireSupply(unrewarded, minted);
+    const unanswered = await this.#requireAccounts(unrewarded, accounts);
+    await this.#requireLocks(unrewarded, draft.block);
     return { ...draft, unanswered };
   }
 
-  async #makeRewarded(
-    context: Context,
-    tenureHeight: number,
-    withRewards: (matured: readonly PostedReward[]) => BlockDraft,
-    unlocks: PostedTransaction[] | NoAnswer,
-  ): Promise<FilledBlock> {
-    const makeWithMaturity = async (maturity: number): Promise<FilledBlock> => {
-      const matured = await this.#maturedTenures(context, tenureHeight - maturity);
-      const draft = withRewards(matured === null ? [] : await this.#computeRewards(context, matured, withRewards));
-      return this.#verify(context, draft, unlocks);
-    };
-    const knownMaturity = this.#maturity ?? (await this.chain.maturity(context.parent.indexBlockHash));
-    if (knownMaturity !== null) return makeWithMaturity(knownMaturity);
+  async #makeRewarded(unrewarded: Unrewarded): Promise<FilledBlock> {
+    const knownMaturity = this.#maturity ?? (await this.chain.maturity(unrewarded.parent.indexBlockHash));
+    if (knownMaturity !== null) return this.#makeWithMaturity(unrewarded, knownMaturity);
     // Without an earlier reward, the node's supply shows whether any reward matures, and its accounts show the tenure.
-    const unrewarded = await unlessIncomplete(this.#verify(context, withRewards([]), unlocks));
-    if (!(unrewarded instanceof IncompleteBlockError)) return unrewarded;
-    const candidates = this.chain.isFromGenesis ? [[tenureHeight - 1]] : [[PUBLIC_MATURITY], OTHER_MATURITIES];
+    const withoutReward = await unlessIncomplete(this.#verify(unrewarded, []));
+    if (!(withoutReward instanceof IncompleteBlockError)) return withoutReward;
+    const candidates = this.chain.isFromGenesis
+      ? [[unrewarded.tenureHeight - 1]]
+      : [[PUBLIC_MATURITY], OTHER_MATURITIES];
     for (const maturities of candidates) {
       const blocks: [number, FilledBlock][] = [];
       for (const maturity of maturities) {
-        const filled = await unlessIncomplete(makeWithMaturity(maturity));
+        const filled = await unlessIncomplete(this.#makeWithMaturity(unrewarded, maturity));
         if (!(filled instanceof IncompleteBlockError)) blocks.push([maturity, filled]);
       }
-      if (blocks.length > 1) throw context.failure('the tenure of its reward is unknown');
+      if (blocks.length > 1) throw unrewarded.failure('the tenure of its reward is unknown');
       const [match] = blocks;
       if (match === undefined) continue;
       const [maturity, filled] = match;
       this.#maturity = maturity;
       return filled;
     }
-    throw unrewarded;
+    throw withoutReward;
+  }
+
+  /** @param maturity number of tenures after which a reward matures */
+  async #makeWithMaturity(unrewarded: Unrewarded, maturity: number): Promise<FilledBlock> {
+    const matured = await this.#maturedTenures(unrewarded, unrewarded.tenureHeight - maturity);
+    return this.#verify(unrewarded, matured === null ? [] : await this.#computeRewards(unrewarded, matured));
   }
 
   /** Computes the rewards with the coinbase: the miner's income apart from its transactions and fees. */
   async #computeRewards(
-    context: Context,
+    unrewarded: Unrewarded,
     matured: [RewardedTenure, RewardedTenure | null],
-    withRewards: (matured: readonly PostedReward[]) => BlockDraft,
   ): Promise<PostedReward[]> {
     const [{ recipient }] = matured;
-    const change = await this.#changeOf(context, recipient);
-    if (change instanceof NoAnswer) throw context.failure(`the reward of ${recipient} is unknown (${change.reason})`);
-    const { block } = withRewards(rewards(...matured, this.#boot, 0n));
+    const change = await this.#changeOf(unrewarded, recipient);
+    if (change instanceof NoAnswer)
+      throw unrewarded.failure(`the reward of ${recipient} is unknown (${change.reason})`);
+    const { block } = this.#withRewards(unrewarded, rewards(...matured, this.#boot, 0n));
     const coinbase = change.total - (sumChanges(block).accounts.get(recipient)?.total ?? 0n);
     if (coinbase >= 0n) return rewards(...matured, this.#boot, coinbase);
-    throw context.failure(`${recipient} has ${-coinbase} micro-STX less than its transactions leave it`);
+    throw unrewarded.failure(`${recipient} has ${-coinbase} micro-STX less than its transactions leave it`);
   }
 
   /** Requests a value. @throws IncompleteBlockError if the node doesn't have it */
@@ -521,8 +520,7 @@ export class BlockMaker {
   }
 
   /** Compares the change of the supply. @throws IncompleteBlockError */
-  async #requireSupply(context: Context, minted: bigint, unlocks: PostedTransaction[] | NoAnswer): Promise<void> {
-    const { before, after, failure } = context;
+  async #requireSupply({ before, after, unlocks, failure }: Unrewarded, minted: bigint): Promise<void> {
     const [previous, current] = await Promise.all([before.pox(), after.pox()]);
     if (previous instanceof NoAnswer || current instanceof NoAnswer) {
       if (unlocks instanceof NoAnswer) throw failure(`its unlocked STX are unknown (${unlocks.reason})`);
@@ -605,9 +603,6 @@ async function unlessIncomplete(block: Promise<FilledBlock>): Promise<FilledBloc
   }
 }
 
-/** A block that wasn't compared with the node yet. */
-type BlockDraft = Pick<FilledBlock, 'text' | 'block'>;
-
 /** The data for making a block. */
 interface Context {
   decoded: NakamotoBlock;
@@ -616,6 +611,15 @@ interface Context {
   after: StateAfter;
   sortition: Sortition;
   failure: (reason: string) => IncompleteBlockError;
+}
+
+/** A block without its rewards. */
+interface Unrewarded extends Context {
+  /** Members of the block's event. */
+  event: object;
+  tenureHeight: number;
+  /** The transactions of unlocks, which are part of the event, unless the node didn't answer. */
+  unlocks: PostedTransaction[] | NoAnswer;
 }
 
 /** The status of a request without the right token. */
