@@ -7,7 +7,7 @@ import { EXIT, hasCode, OperatorError } from '../../base/errors.ts';
 import { Services } from '../../base/service.ts';
 import { ContractDeployment, isAbortError, watchFiles } from '../../devnet/clarity/contract-deployment.ts';
 import { ClarityEngine, EngineEndedError } from '../../devnet/clarity/engine.ts';
-import { realNetwork } from '../../devnet/clarity/network.ts';
+import { RealNetwork } from '../../devnet/clarity/network.ts';
 import {
   type ClarinetProject,
   clarinetProject,
@@ -328,7 +328,7 @@ export async function startDevnet(
     const real =
       engine === null || project === null
         ? null
-        : await realNetwork(project, engine, {
+        : await RealNetwork.open(project, engine, {
             node: options,
             savedNetwork: savedState,
             readAgain: (files) => readWhole({ ...settings, clarity: project.directory }, files),
@@ -372,7 +372,7 @@ export async function startDevnet(
       await services.stop();
       if (file !== null && hasContracts) writeState(file, real.saved());
     };
-    const contracts = real.contracts().map(({ name, deployer }) => `${deployer}.${name}`);
+    const contracts = real.contracts.map(({ name, deployer }) => `${deployer}.${name}`);
     return { ...running, accounts: shownAccounts(real.project), contracts, stop };
   } catch (error) {
     await services.stop();

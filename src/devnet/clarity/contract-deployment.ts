@@ -83,15 +83,15 @@ export class ContractDeployment {
 
   /** Deploys the contracts again when their files change. @returns a function that ends it */
   watch(clock: Clock): () => Promise<void> {
-    const { project, update } = this.network;
-    let { files } = project;
+    const { network } = this;
+    let { files } = network.project;
     return watchFiles(
       () => files,
       clock,
       async () => {
         const updated: string[] = [];
         try {
-          const event = await update(updated);
+          const event = await network.update(updated);
           if (event !== null) this.#recordSuccess(event, true);
         } catch (error) {
           this.#recordProblem(error);

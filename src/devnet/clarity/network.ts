@@ -20,8 +20,6 @@ interface RealNetworkOptions {
   readAgain(files: string[]): Promise<ClarinetProject>;
 }
 
-export type RealNetwork = Awaited<ReturnType<typeof realNetwork>>;
-
 /** Log events of the watch on a project's files. */
 export type ContractsEvent =
   /** `mined` transactions were mined again after the contracts; `dropped` transactions could not be. */
@@ -135,111 +133,163 @@ async function deploy(
 const startTime = (clock: Clock, { contracts }: ClarinetProject): number =>
   Math.floor(clock.now() / 1000) - BITCOIN_SECONDS - BLOCK_SECONDS * (contracts.length + 1);
 
-/** Returns the micro-STX of block 0 by address: of the project's accounts, the requirements' deployers and the faucet. */
-function fundsOf({ accounts, contracts }: ClarinetProject, seed: number): Map<string, bigint> {
-  const deployers = contracts.map(({ deployer }) => [deployer, DEPLOYER_FUNDS] as const);
-  const balances = accounts.map(({ address, balance }) => [address, balance] as const);
-  return new Map([...deployers, ...balances, [faucetOf(seed, networks.testnet).address, FAUCET_FUNDS]]);
+/** The start of a network, and what is on its chain. */
+interface NetworkStart {
+  /** Micro-STX of block 0, by address. */
+  readonly funds: ReadonlyMap<string, bigint>;
+  /** Unix seconds of block 0. */
+  readonly time: number;
+  readonly contracts: readonly ProjectContract[];
+  /** Ids of the deployments of the contracts; empty if they aren't deployed yet. */
+  readonly deployments: ReadonlySet<string>;
 }
 
-/** Returns the contracts of a saved network, with their present paths in a project. */
-const savedContracts = ({ contracts }: SavedNetwork, project: ClarinetProject): ProjectContract[] =>
-  contracts.map(({ name, deployer, clarity_version: clarityVersion, source }) => {
+/** Starts a network with the funds of the project's accounts, the requirements' deployers and the faucet. */
+function newStart(project: ClarinetProject, { seed, clock, isInRealTime = false }: NodeOptions): NetworkStart {
+  const { accounts, contracts } = project;
+  const deployers = contracts.map(({ deployer }) => [deployer, DEPLOYER_FUNDS] as const);
+  const balances = accounts.map(({ address, balance }) => [address, balance] as const);
+  return {
+    funds: new Map([...deployers, ...balances, [faucetOf(seed, networks.testnet).address, FAUCET_FUNDS]]),
+    time: isInRealTime ? startTime(clock, project) : DEFAULT_START,
+    contracts,
+    deployments: new Set(),
+  };
+}
+
+/** Continues a saved network. Its contracts get their present paths in the project. */
+const savedStart = (
+  { funds, start: time, contracts, deployments }: SavedNetwork,
+  project: ClarinetProject,
+): NetworkStart => ({
+  funds: new Map(Object.entries(funds).map(([address, amount]) => [address, BigInt(amount)])),
+  time,
+  contracts: contracts.map(({ name, deployer, clarity_version: clarityVersion, source }) => {
     const match = project.contracts.find((contract) => contract.name === name && contract.deployer === deployer);
     return { name, deployer, clarityVersion, source, path: match?.path ?? name };
-  });
+  }),
+  deployments: new Set(deployments),
+});
 
-/**
- * Makes the network of a project.
- * @throws OperatorError if the engine can't be loaded
- */
-export async function realNetwork(
-  project: ClarinetProject,
-  engine: ClarityEngine,
-  { node: options, savedNetwork, readAgain }: RealNetworkOptions,
-) {
-  const { seed, clock, isInRealTime = false } = options;
-  const funds =
-    savedNetwork === null
-      ? fundsOf(project, seed)
-      : new Map(Object.entries(savedNetwork.funds).map(([address, amount]) => [address, BigInt(amount)]));
-  const start = savedNetwork?.start ?? (isInRealTime ? startTime(clock, project) : DEFAULT_START);
-  const credits = [...funds].map(([address, amount]) => ({ address, amount }));
-  const miner = await ClarityMiner.begin(engine, credits, start);
-  const engineOptions = { clarity: miner, accounts: project.accounts, history: 1, traffic: 0, pox5Height: null };
-  const node = new SimulatedNode({ ...options, ...engineOptions, saved: savedNetwork?.chain });
-  let contracts = savedNetwork === null ? project.contracts : savedContracts(savedNetwork, project);
-  let ids = new Set(savedNetwork?.deployments);
-  const network = {
-    node,
-    project,
-    contracts: (): readonly ProjectContract[] => contracts,
-    /**
-     * Deploys the project's contracts, after the node has started. A continued network has them already, and deploys them
-     * again only if they changed.
-     * @throws OperatorError
-     */
-    async deployAll(): Promise<ContractsEvent> {
-      const event = savedNetwork === null ? null : await network.update([]);
-      if (event !== null) return event;
-      if (savedNetwork === null) for (const contract of contracts) await deploy(node, project, contract, ids);
-      return { event: 'contracts_deployed', contracts: contracts.map(({ name }) => name), mined: 0, dropped: 0 };
-    },
-    /**
-     * Reads the project again, and deploys its contracts again if they changed.
-     * @param files receives the paths of the project's files
-     * @returns the result; null if nothing changed
-     * @throws OperatorError if the project has an error; the chain is then unchanged
-     */
-    async update(files: string[]): Promise<ContractsEvent | null> {
-      const latest = await readAgain(files);
-      if (!Bun.deepEquals(latest.accounts, project.accounts)) {
-        throw new OperatorError(
-          `The accounts of ${latest.directory} changed after the chain started.`,
-          'Restart the devnet to use them.',
-        );
+const deployedEvent = (contracts: readonly ProjectContract[], mined = 0, dropped = 0): ContractsEvent => ({
+  event: 'contracts_deployed',
+  contracts: contracts.map(({ name }) => name),
+  mined,
+  dropped,
+});
+
+/** The network of a project. */
+export class RealNetwork {
+  readonly node: SimulatedNode;
+  readonly #start: NetworkStart;
+  #contracts: readonly ProjectContract[];
+  #ids: Set<string>;
+
+  private constructor(
+    readonly project: ClarinetProject,
+    readonly miner: ClarityMiner,
+    readonly options: RealNetworkOptions,
+    start: NetworkStart,
+  ) {
+    const { node, savedNetwork } = options;
+    const { accounts } = project;
+    const engineOptions = { clarity: miner, accounts, history: 1, traffic: 0, pox5Height: null };
+    this.node = new SimulatedNode({ ...node, ...engineOptions, saved: savedNetwork?.chain });
+    this.#start = start;
+    this.#contracts = start.contracts;
+    this.#ids = new Set(start.deployments);
+  }
+
+  /** Makes the network of a project. @throws OperatorError if the engine can't be loaded */
+  static async open(
+    project: ClarinetProject,
+    engine: ClarityEngine,
+    options: RealNetworkOptions,
+  ): Promise<RealNetwork> {
+    const { node, savedNetwork } = options;
+    const start = savedNetwork === null ? newStart(project, node) : savedStart(savedNetwork, project);
+    const funds = [...start.funds].map(([address, amount]) => ({ address, amount }));
+    return new RealNetwork(project, await ClarityMiner.begin(engine, funds, start.time), options, start);
+  }
+
+  get contracts(): readonly ProjectContract[] {
+    return this.#contracts;
+  }
+
+  /**
+   * Deploys the project's contracts, after the node has started. A continued network has them already, and deploys them
+   * again only if they changed.
+   * @throws OperatorError
+   */
+  async deployAll(): Promise<ContractsEvent> {
+    if (this.options.savedNetwork !== null) return (await this.update([])) ?? deployedEvent(this.#contracts);
+    for (const contract of this.#contracts) await deploy(this.node, this.project, contract, this.#ids);
+    return deployedEvent(this.#contracts);
+  }
+
+  /**
+   * Reads the project again, and deploys its contracts again if they changed.
+   * @param files receives the paths of the project's files
+   * @returns the result; null if nothing changed
+   * @throws OperatorError if the project has an error; the chain is then unchanged
+   */
+  async update(files: string[]): Promise<ContractsEvent | null> {
+    const latest = await this.options.readAgain(files);
+    this.#requireFunded(latest);
+    return Bun.deepEquals(latest.contracts, this.#contracts) ? null : this.#redeploy(latest);
+  }
+
+  /** Requires that block 0 has the accounts of the project, and funds for its deployers. @throws OperatorError */
+  #requireFunded({ accounts, contracts, directory }: ClarinetProject): void {
+    if (!Bun.deepEquals(accounts, this.project.accounts)) {
+      throw new OperatorError(
+        `The accounts of ${directory} changed after the chain started.`,
+        'Restart the devnet to use them.',
+      );
+    }
+    const unfunded = contracts.find(({ deployer }) => !this.#start.funds.has(deployer));
+    if (unfunded === undefined) return;
+    throw new OperatorError(
+      `The project now requires ${unfunded.deployer}.${unfunded.name}, but its deployer has no STX on this chain for the fee.`,
+      'Restart the devnet without the file of --state, if you use one.',
+    );
+  }
+
+  async #redeploy(latest: ClarinetProject): Promise<ContractsEvent> {
+    const { contracts, directory } = latest;
+    try {
+      const deployments = contracts.map((contract) => toDeployment(latest, contract));
+      const { ids, mined, dropped } = await this.node.redeploy(deployments, this.#ids, this.miner);
+      this.#contracts = contracts;
+      this.#ids = new Set(ids);
+      return deployedEvent(contracts, mined, dropped);
+    } catch (error) {
+      if (error instanceof RefusedDeployment) {
+        throw await findContractError(this.miner, latest, contracts[error.index]!, error.message, null);
       }
-      const unfunded = latest.contracts.find(({ deployer }) => !funds.has(deployer));
-      if (unfunded !== undefined) {
-        throw new OperatorError(
-          `The project now requires ${unfunded.deployer}.${unfunded.name}, but its deployer has no STX on this chain for the fee.`,
-          'Restart the devnet without the file of --state, if you use one.',
-        );
-      }
-      if (Bun.deepEquals(latest.contracts, contracts)) return null;
-      try {
-        const deployments = latest.contracts.map((contract) => toDeployment(latest, contract));
-        const redeployed = await node.redeploy(deployments, ids, miner);
-        [contracts, ids] = [latest.contracts, new Set(redeployed.ids)];
-        const { mined, dropped } = redeployed;
-        return { event: 'contracts_deployed', contracts: contracts.map(({ name }) => name), mined, dropped };
-      } catch (error) {
-        if (error instanceof RefusedDeployment) {
-          throw await findContractError(miner, latest, latest.contracts[error.index]!, error.message, null);
-        }
-        if (error instanceof EngineEndedError) {
-          throw new OperatorError(
-            `The contracts of ${latest.directory} can't be deployed: ${error.message}`,
-            'Look for a contract that takes more than a minute to deploy.',
-            { cause: error },
-          );
-        }
-        throw error;
-      }
-    },
-    saved: (): Omit<SavedNetwork, 'format'> => ({
-      seed,
-      start,
+      if (!(error instanceof EngineEndedError)) throw error;
+      throw new OperatorError(
+        `The contracts of ${directory} can't be deployed: ${error.message}`,
+        'Look for a contract that takes more than a minute to deploy.',
+        { cause: error },
+      );
+    }
+  }
+
+  saved(): Omit<SavedNetwork, 'format'> {
+    const { funds, time } = this.#start;
+    return {
+      seed: this.options.node.seed,
+      start: time,
       funds: Object.fromEntries([...funds].map(([address, amount]) => [address, String(amount)])),
-      contracts: contracts.map(({ name, deployer, clarityVersion, source }) => ({
+      contracts: this.#contracts.map(({ name, deployer, clarityVersion, source }) => ({
         name,
         deployer,
         clarity_version: clarityVersion,
         source,
       })),
-      deployments: [...ids],
-      chain: node.savedChain(),
-    }),
-  };
-  return network;
+      deployments: [...this.#ids],
+      chain: this.node.savedChain(),
+    };
+  }
 }
