@@ -26,45 +26,46 @@ export function checker(schema: TSchema): (value: unknown) => Mistake | null {
   };
 }
 
-function toMistake({ type, path, schema, message }: ValueError): Mistake {
-  const names = path.split('/').slice(1).map(unescapeToken);
+function toMistake(error: ValueError): Mistake {
+  const path = error.path.split('/').slice(1).map(unescapeToken);
+  return { path, rule: brokenRule(error, path.at(-1) ?? '') };
+}
+
+/** @param name of the wrong member */
+function brokenRule({ type, schema, message }: ValueError, name: string): string {
   switch (type) {
     case ValueErrorType.ObjectRequiredProperty:
-      return { path: names, rule: 'is required' };
+      return 'is required';
     case ValueErrorType.ObjectAdditionalProperties:
-      return { path: names, rule: unknownMember(names.at(-1) ?? '', schema) };
+      return unknownMember(name, schema);
     case ValueErrorType.Literal:
-      return { path: names, rule: `must be ${JSON.stringify(schema.const)}` };
+      return `must be ${JSON.stringify(schema.const)}`;
     case ValueErrorType.Union:
-      return { path: names, rule: schema.rule === undefined ? choice(schema) : patternMistake(schema.rule) };
+      return schema.rule === undefined ? choice(schema) : patternMistake(schema.rule);
     case ValueErrorType.StringPattern:
-      return { path: names, rule: patternMistake(schema.rule) };
+      return patternMistake(schema.rule);
     case ValueErrorType.IntegerMinimum:
     case ValueErrorType.NumberMinimum:
-      return { path: names, rule: `must be >= ${schema.minimum}` };
+      return `must be >= ${schema.minimum}`;
     case ValueErrorType.IntegerMaximum:
     case ValueErrorType.NumberMaximum:
-      return { path: names, rule: `must be <= ${schema.maximum}` };
+      return `must be <= ${schema.maximum}`;
     case ValueErrorType.ArrayMinItems:
-      return { path: names, rule: `must NOT have fewer than ${schema.minItems} items` };
+      return `must NOT have fewer than ${schema.minItems} items`;
     case ValueErrorType.ArrayMaxItems:
-      return { path: names, rule: `must NOT have more than ${schema.maxItems} items` };
+      return `must NOT have more than ${schema.maxItems} items`;
     case ValueErrorType.ArrayUniqueItems:
-      return { path: names, rule: 'must NOT have duplicate items' };
+      return 'must NOT have duplicate items';
     case ValueErrorType.StringMinLength:
-      return { path: names, rule: `must NOT have fewer than ${schema.minLength} characters` };
+      return `must NOT have fewer than ${schema.minLength} characters`;
     case ValueErrorType.StringMaxLength:
-      return { path: names, rule: `must NOT have more than ${schema.maxLength} characters` };
+      return `must NOT have more than ${schema.maxLength} characters`;
     case ValueErrorType.ObjectMinProperties:
-      return {
-        path: names,
-        rule:
-          schema.rule === undefined
-            ? `must NOT have fewer than ${schema.minProperties} properties`
-            : patternMistake(schema.rule),
-      };
+      return schema.rule === undefined
+        ? `must NOT have fewer than ${schema.minProperties} properties`
+        : patternMistake(schema.rule);
     default:
-      return { path: names, rule: typeof schema.type === 'string' ? `must be ${schema.type}` : lowerFirst(message) };
+      return typeof schema.type === 'string' ? `must be ${schema.type}` : lowerFirst(message);
   }
 }
 
