@@ -8,7 +8,7 @@ const codings = ['zstd', 'gzip', 'br'] as const;
 export type Coding = (typeof codings)[number];
 
 /** Length in characters from which a response is compressed. */
-export const MIN_PACKED = 1_024;
+export const MIN_COMPRESSED_LENGTH = 1_024;
 
 /** The fastest levels: on JSON, higher levels take several times as long for a few per cent. */
 const pack: Readonly<Record<Coding, (text: string) => Uint8Array<ArrayBuffer>>> = {

@@ -62,14 +62,14 @@ function pageParameter(name: string, text: string | null, { minimum = 0, maximum
 }
 
 /**
- * Makes the deprecation of one route.
+ * Makes the deprecation headers of one route, and its 410.
  * @param path of the route, as OpenAPI writes it
  * @param params its path parameters @param query its query parameters
  * @param successorQuery finds the query parameters of its successors
  * @param now the clock, in Unix milliseconds
  * @throws Error if a replacement has a parameter that the route doesn't have
  */
-export function deprecatedRoute(
+export function deprecationNotice(
   { path, params = {}, query = {} }: { path: string; params?: TProperties; query?: TProperties },
   { replacement, related, parts = {} }: Deprecation,
   { enabled, sunset }: DeprecationPolicy,
@@ -109,7 +109,7 @@ export function deprecatedRoute(
   }
 
   /** Adds the deprecation headers to a response. */
-  function mark(response: Response, { url }: Request): Response {
+  function addHeaders(response: Response, { url }: Request): Response {
     const { headers } = response;
     headers.set('warning', `299 - "Deprecated: See ${url.slice(0, pathStart(url))}/docs for more information"`);
     const link = links(url);
@@ -119,13 +119,13 @@ export function deprecatedRoute(
   }
 
   return {
-    mark,
+    addHeaders,
     /** The 410 to answer with; undefined while the route is served. */
-    gone(request: Request): Response | undefined {
+    goneResponse(request: Request): Response | undefined {
       if (enabled && (sunset === null || now() < sunset)) return undefined;
       const instead = successors.map((successor) => successor.split('?')[0]).join(', ');
       const message = `This endpoint is gone${instead === '' ? '' : `; use ${instead}`}`;
-      return mark(respond.json(410, problem(410, message, 'GONE')), request);
+      return addHeaders(respond.json(410, problem(410, message, 'GONE')), request);
     },
   };
 }

@@ -54,6 +54,12 @@ export function minimumHeight({ headers }: Request): number {
   return text === null ? 0 : (readMinimum(text, parameter) as number);
 }
 
+/** Receives the height of the snapshot that a request is answered from. */
+export interface SnapshotHeight {
+  /** Height of the last snapshot that was read; null before the first. */
+  height: number | null;
+}
+
 /** Monotonic reads for the requests of one thread. */
 export class Heights {
   readonly #snapshots: Snapshots;
@@ -73,7 +79,7 @@ export class Heights {
    * @param info receives the height of the snapshot
    * @throws the errors of `Snapshots.read`
    */
-  read<T>(info: ResponseHeight, answer: (read: Reader) => ReadNow<T>): T {
+  read<T>(info: SnapshotHeight, answer: (read: Reader) => ReadNow<T>): T {
     return this.#snapshots.read((read) => {
       info.height = read.height();
       return answer(read);
@@ -86,7 +92,7 @@ export class Heights {
    * @throws ParameterError for an invalid height, ApiError if the height isn't reached in time, and the errors of
    *   `Snapshots.readLong`
    */
-  async readLong<T>(request: Request, info: ResponseHeight, answer: (read: Reader) => Promise<T>): Promise<T> {
+  async readLong<T>(request: Request, info: SnapshotHeight, answer: (read: Reader) => Promise<T>): Promise<T> {
     const minimum = minimumHeight(request);
     const deadline = this.#clock.monotonic() + MAX_WAIT_MS;
     for (;;) {
@@ -99,18 +105,6 @@ export class Heights {
       if (outcome !== 'reached') throw notReached(minimum, info.height ?? 0, refusals[outcome]);
       await this.#turns.next();
     }
-  }
-}
-
-/** The height of the snapshot that a request was answered from. */
-export class ResponseHeight {
-  /** Height of the last snapshot that was read; null before the first. */
-  height: number | null = null;
-
-  /** Adds the height to a response of any status. */
-  setHeader(response: Response): Response {
-    if (this.height !== null) response.headers.set(HEIGHT_HEADER, String(this.height));
-    return response;
   }
 }
 

@@ -5,12 +5,12 @@ import { lazy } from '../base/cache.ts';
 import type { atMost, Turns } from '../base/turns.ts';
 import type { Reader } from '../store/read/index-reader.ts';
 import type { Snapshots } from '../store/read/snapshots.ts';
-import { codingFor, compress, MIN_PACKED } from './content-coding.ts';
-import { type Deprecation, type DeprecationPolicy, deprecatedRoute, type QueryOf } from './deprecation.ts';
+import { codingFor, compress, MIN_COMPRESSED_LENGTH } from './content-coding.ts';
+import { type Deprecation, type DeprecationPolicy, deprecationNotice, type QueryOf } from './deprecation.ts';
 import { ApiError, type Failure } from './errors.ts';
 import { type ETagKind, namesTag } from './etag.ts';
 import type { Forward } from './forward.ts';
-import { type Heights, minimumHeight, ResponseHeight } from './heights.ts';
+import { HEIGHT_HEADER, type Heights, minimumHeight, type SnapshotHeight } from './heights.ts';
 import { type AskAccount, errorSince, type HistoryRequirement, requireHistory } from './history.ts';
 import { jsonParts } from './json.ts';
 import { type DescribedRoute, operation } from './openapi.ts';
@@ -235,22 +235,23 @@ export function route<
     hidden,
     detail,
     serve(context) {
-      const readers = lazy(() => readersOf(declaration));
       const { failure, deprecation, clientAddress } = context;
+      const readers = lazy(() => readersOf(declaration, clientAddress));
       const answerTo = requestAnswerer(declaration, context, readers);
       const cost = costOf(declaration);
       const limiter = cost === 0 ? null : context.limiter;
       const charge = (request: Request): Record<string, string> | null =>
         limiter?.charge(limiter.clientOf(request.headers, clientAddress(request)), cost) ?? null;
-      const marks = deprecated === null ? null : deprecatedRoute(declaration, deprecated, deprecation, context);
+      const notice = deprecated === null ? null : deprecationNotice(declaration, deprecated, deprecation, context);
       return (request) => {
-        const retired = marks?.gone(request);
-        if (retired !== undefined) return retired;
-        const info = new SnapshotInfo();
+        const gone = notice?.goneResponse(request);
+        if (gone !== undefined) return gone;
+        const info: SnapshotInfo = { height: null, from: null, headers: null };
         let quota: Record<string, string> | null = null;
         const finish = (response: Response): Response => {
-          const final = withHeaders(info.setHeader(response), quota);
-          return marks === null ? final : marks.mark(final, request);
+          if (info.height !== null) response.headers.set(HEIGHT_HEADER, String(info.height));
+          withHeaders(response, quota);
+          return notice === null ? response : notice.addHeaders(response, request);
         };
         const succeed = (response: Response): Response => finish(withHeaders(response, info.headers));
         const fail = (error: unknown): Answer => {
@@ -270,11 +271,11 @@ export function route<
 }
 
 /** The snapshot that a request was answered from, as the response describes it. */
-class SnapshotInfo extends ResponseHeight {
+interface SnapshotInfo extends SnapshotHeight {
   /** Height of the first block, if the index began at a block and the route has a history. */
-  from: number | null = null;
+  from: number | null;
   /** Headers of the response, unless it is an error. */
-  headers: Record<string, string> | null = null;
+  headers: Record<string, string> | null;
 }
 
 function withHeaders(response: Response, headers: Readonly<Record<string, string>> | null): Response {
@@ -283,32 +284,27 @@ function withHeaders(response: Response, headers: Readonly<Record<string, string
 }
 
 /** Makes the parsers of a route's requests: authentication, parameters, authorization, then the body. They throw ApiError. */
-function readersOf({
-  path,
-  params: paramSchemas = {},
-  query = {},
-  described,
-  body,
-  optionalBody = false,
-  access,
-}: AnyDeclaration) {
+function readersOf(
+  { path, params: paramSchemas = {}, query = {}, described, body, optionalBody = false, access }: AnyDeclaration,
+  clientAddress: RouteContext['clientAddress'],
+) {
   const readParams = pathReader(path, paramSchemas);
   const documented = Object.keys(described?.query ?? query);
   const readQuery = queryReader(query, isOwnPath(path) ? refuseUnknown(documented) : undefined);
   const readBody = body === undefined ? null : bodyReader(body, optionalBody);
   /** Parses all but the body. */
-  const parseRequest = (request: Request, addressOf: (request: Request) => string): ParsedRequest => {
-    const admit = access?.(request, addressOf(request));
+  const parseRequest = (request: Request): ParsedRequest => {
+    const authorize = access?.(request, clientAddress(request));
     const params = readParams(request.url);
     const query = readQuery(request.url);
     return {
       params,
       query,
-      caller: admit?.(params),
+      caller: authorize?.(params),
       body: undefined,
       target: pathAndQuery(request.url),
       request,
-      clientAddress: () => addressOf(request),
+      clientAddress: () => clientAddress(request),
     };
   };
   return { readParams, parseRequest, readBody };
@@ -317,55 +313,46 @@ function readersOf({
 /** Makes a response from the data that a request read. */
 type MakeResponse = () => Answer;
 
+/** The tags of a response that clients and the cache may store. */
+interface Tags {
+  etag: string;
+  /** Tag of the cached text. It also names the index: a rebuilt one may have another history of the same chain. */
+  cacheTag: string;
+}
+
 /** Makes the function that answers a request. It throws or rejects the errors of the route. */
 function requestAnswerer(
   declaration: AnyDeclaration,
-  {
-    snapshots,
-    heights,
-    respond,
-    tag: wholeTag,
-    cache,
-    turns,
-    longRead,
-    failure,
-    askAccount,
-    clientAddress,
-    standing,
-  }: RouteContext,
+  { snapshots, heights, respond, tag, cache, turns, longRead, failure, askAccount, standing }: RouteContext,
   readers: () => ReturnType<typeof readersOf>,
 ): (request: Request, info: SnapshotInfo) => Answer {
   const { method = 'GET', status = 200, plainText = false, history } = declaration;
   const { moved, snapshot = true, long = false } = declaration;
-  const etag = method === 'GET' ? declaration.etag : null;
+  const readState = method === 'GET' ? declaration.etag : null;
   const success = plainText ? respond.plainText : respond.jsonText;
   // Compression reveals whether a secret resembles a part of the request, so only public answers are compressed.
-  const isPacked = declaration.access === undefined;
+  const isCompressible = declaration.access === undefined;
 
-  /** Makes the response of a whole text. @param cacheTag of the cached text; null if it isn't cached */
-  function wholeText(
-    text: string,
-    { request, target }: ParsedRequest,
-    tag: string | null,
-    cacheTag: string | null,
-  ): Response {
-    const isLong = isPacked && text.length >= MIN_PACKED;
-    const coding = isLong ? codingFor(request.headers.get('accept-encoding')) : null;
-    if (coding === null) return success(status, text, tag);
-    const bytes = cacheTag === null ? compress(text, coding) : cache.compress(target, cacheTag, text, coding);
-    return success(status, bytes, tag, coding);
-  }
-
-  /** The current ETag; null for an answer that must not be stored. */
+  /** The current ETag; null for a response that must not be stored. */
   function currentTag(read: Reader, params: ParsedRequest['params']): string | null {
-    const state = etag === null ? null : etag(read, params);
+    const state = readState === null ? null : readState(read, params);
     if (state === null) return null;
     const from = read.chain.historyFrom();
-    return wholeTag(from === null ? state : `${state}-since-${from}`);
+    return tag(from === null ? state : `${state}-since-${from}`);
   }
 
-  /** Makes the response to a streamed answer, without Content-Length. For HEAD, no part is made. */
-  function sentInParts(response: Response, { request: { method } }: ParsedRequest): Response {
+  /** Makes the response of a whole text. */
+  function wholeText(text: string, { request, target }: ParsedRequest, tags: Tags | null): Response {
+    const etag = tags?.etag ?? null;
+    const isCompressed = isCompressible && text.length >= MIN_COMPRESSED_LENGTH;
+    const coding = isCompressed ? codingFor(request.headers.get('accept-encoding')) : null;
+    if (coding === null) return success(status, text, etag);
+    const bytes = tags === null ? compress(text, coding) : cache.compress(target, tags.cacheTag, text, coding);
+    return success(status, bytes, etag, coding);
+  }
+
+  /** Returns the response of a body in parts, without Content-Length. For HEAD, no part is made. */
+  function inPartsUnlessHead(response: Response, { request: { method } }: ParsedRequest): Response {
     if (method !== 'HEAD') return response;
     const answer = new Response(null, { status: response.status, headers: response.headers });
     answer.headers.set('transfer-encoding', 'chunked');
@@ -378,18 +365,19 @@ function requestAnswerer(
     return respond.passedOn(streamedResponse(body, { read: snapshots.read, turn, failure: failed }));
   }
 
-  /** Makes the response of a handler's result. @param cacheTag null for an answer that may not be cached */
-  function toResponse(result: unknown, parsed: ParsedRequest, tag: string | null, cacheTag: string | null): Answer {
-    if (result instanceof Streamed) return sentInParts(streamBody(result, parsed), parsed);
-    if (result instanceof Redirect) return respond.redirect(result.status, result.location, tag);
+  /** Makes the response of a handler's result. @param tags null for a response that must not be stored */
+  function toResponse(result: unknown, parsed: ParsedRequest, tags: Tags | null): Answer {
+    const etag = tags?.etag ?? null;
+    if (result instanceof Streamed) return inPartsUnlessHead(streamBody(result, parsed), parsed);
+    if (result instanceof Redirect) return respond.redirect(result.status, result.location, etag);
     if (result instanceof Response) return respond.passedOn(result);
     if (status === 204) return respond.noContent();
     const sent = (json: string[]): Response => {
       const parts = plainText ? [String(result)] : json;
-      if (parts.length > 1) return sentInParts(success(status, inParts(parts, turns), tag), parsed);
+      if (parts.length > 1) return inPartsUnlessHead(success(status, inParts(parts, turns), etag), parsed);
       const [text = ''] = parts;
-      if (cacheTag !== null) cache.set(parsed.target, cacheTag, text);
-      return wholeText(text, parsed, tag, cacheTag);
+      if (tags !== null) cache.set(parsed.target, tags.cacheTag, text);
+      return wholeText(text, parsed, tags);
     };
     const json = jsonParts(result, turns.longWork());
     return json instanceof Promise ? json.then(sent) : sent(json);
@@ -399,42 +387,46 @@ function requestAnswerer(
     throw unknownChain(await standing());
   };
 
-  /**
-   * Checks the history, and reads the ETag.
-   * @returns the tags of the answer and of its cached text; `shortcut` makes a response without the handler, or is null
-   */
-  function prepare(read: Reader, parsed: ParsedRequest, info: SnapshotInfo) {
+  /** Returns the function that makes a response from the client's copy or the cache; null if both lack the current text. */
+  function storedAnswer(parsed: ParsedRequest, tags: Tags): MakeResponse | null {
+    const { request, target } = parsed;
+    const { etag, cacheTag } = tags;
+    const ifNoneMatch = request.headers.get('if-none-match');
+    if (namesTag(ifNoneMatch, etag)) {
+      return () => respond.notModified(etag, ifNoneMatch?.includes(`W/"${etag}"`) ?? false);
+    }
+    const text = cache.get(target, cacheTag);
+    return text === undefined ? null : () => wholeText(text, parsed, tags);
+  }
+
+  /** Checks the history, and reads the tags. @returns `shortcut` makes a response without the handler, or is null */
+  function prepare(
+    read: Reader,
+    parsed: ParsedRequest,
+    info: SnapshotInfo,
+  ): { tags: Tags | null; shortcut: MakeResponse | null } {
     const { from, headers } = requireHistory(read, history);
     info.from = from;
     info.headers = headers;
-    const tag = currentTag(read, parsed.params);
-    if (history !== 'none' && !isChainKnown(read)) return { tag: null, cacheTag: null, shortcut: chainUnknown };
-    if (tag === null) return { tag, cacheTag: null, shortcut: null };
-    // A rebuilt index may have another history of the same chain.
-    const cacheTag = `${read.file} ${tag}`;
-    return { tag, cacheTag, shortcut: cachedAnswer(parsed, tag, cacheTag) };
-  }
-
-  function cachedAnswer(parsed: ParsedRequest, tag: string, cacheTag: string): MakeResponse | null {
-    const { request, target } = parsed;
-    const ifNoneMatch = request.headers.get('if-none-match');
-    if (namesTag(ifNoneMatch, tag)) return () => respond.notModified(tag, ifNoneMatch?.includes(`W/"${tag}"`) ?? false);
-    const cached = cache.get(target, cacheTag);
-    return cached === undefined ? null : () => wholeText(cached, parsed, tag, cacheTag);
+    if (history !== 'none' && !isChainKnown(read)) return { tags: null, shortcut: chainUnknown };
+    const etag = currentTag(read, parsed.params);
+    if (etag === null) return { tags: null, shortcut: null };
+    const tags = { etag, cacheTag: `${read.file} ${etag}` };
+    return { tags, shortcut: storedAnswer(parsed, tags) };
   }
 
   function readNow(read: Reader, parsed: ParsedRequest, info: SnapshotInfo): MakeResponse {
-    const { tag, cacheTag, shortcut } = prepare(read, parsed, info);
+    const { tags, shortcut } = prepare(read, parsed, info);
     if (shortcut !== null) return shortcut;
     const result = declaration.handle({ ...parsed, read, askAccount });
-    return () => toResponse(result, parsed, tag, cacheTag);
+    return () => toResponse(result, parsed, tags);
   }
 
   async function readLater(read: Reader, parsed: ParsedRequest, info: SnapshotInfo): Promise<MakeResponse> {
-    const { tag, cacheTag, shortcut } = prepare(read, parsed, info);
+    const { tags, shortcut } = prepare(read, parsed, info);
     if (shortcut !== null) return shortcut;
     const result = await declaration.handle({ ...parsed, read, askAccount });
-    return () => toResponse(result, parsed, tag, cacheTag);
+    return () => toResponse(result, parsed, tags);
   }
 
   /** Answers a request that may take several turns, or that waits for its minimum height or for the node. */
@@ -454,7 +446,7 @@ function requestAnswerer(
   }
 
   async function answerUnread(parsed: ParsedRequest): Promise<Response> {
-    return toResponse(await declaration.handle({ ...parsed, read: undefined, askAccount }), parsed, null, null);
+    return toResponse(await declaration.handle({ ...parsed, read: undefined, askAccount }), parsed, null);
   }
 
   function answerParsed(parsed: ParsedRequest, info: SnapshotInfo): Answer {
@@ -469,7 +461,7 @@ function requestAnswerer(
   /** Redirects with the tag of the target's response. Parameters are checked first, as the target would check them. */
   function redirect(location: string, request: Request, info: SnapshotInfo): Answer {
     const params = readers().readParams(request.url.slice(0, pathStart(request.url)) + location);
-    const to = (tag: string | null): Response => respond.redirect(302, location, tag);
+    const to = (etag: string | null): Response => respond.redirect(302, location, etag);
     if (minimumHeight(request) === 0) return to(heights.read(info, (read) => currentTag(read, params)));
     return heights.readLong(request, info, async (read) => currentTag(read, params)).then(to);
   }
@@ -478,7 +470,7 @@ function requestAnswerer(
     const location = moved?.(request.url) ?? null;
     if (location !== null) return redirect(location, request, info);
     const { parseRequest, readBody } = readers();
-    const parsed = parseRequest(request, clientAddress);
+    const parsed = parseRequest(request);
     return readBody === null ? answerParsed(parsed, info) : answerWithBody(parsed, info, readBody(request));
   };
 }
