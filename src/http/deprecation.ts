@@ -2,7 +2,7 @@
 import type { TProperties, TSchema } from '@sinclair/typebox';
 import { lazy } from '../base/cache.ts';
 import { problem } from './errors.ts';
-import { type SentText, spellingReader } from './parameters.ts';
+import { requestTexts, type SentText } from './parameters.ts';
 import { pathStart } from './request-url.ts';
 import type { Responder } from './respond.ts';
 
@@ -75,7 +75,7 @@ export function deprecationNotice(
   { enabled, sunset }: DeprecationPolicy,
   { respond, now, successorQuery }: { respond: Responder; now: () => number; successorQuery: QueryOf },
 ) {
-  const parameters = spellingReader(path, params, query);
+  const parameters = requestTexts(path, params, query);
   const successors = replacement === null ? [] : [replacement].flat();
   for (const [, name = ''] of successors.join().matchAll(PARAMETER)) {
     if (name in parts || parameters.has(name)) continue;
@@ -93,10 +93,10 @@ export function deprecationNotice(
   const sunsetDate = sunset === null ? null : new Date(sunset).toUTCString();
 
   function links(url: string): string {
-    const { sent, spelled } = parameters.of(url);
+    const { sent, normalized } = parameters.of(url);
     const valuesOf = (name: string): readonly string[] => {
       const part = parts[name];
-      return part === undefined ? spelled(name) : [part(sent) ?? []].flat();
+      return part === undefined ? normalized(name) : [part(sent) ?? []].flat();
     };
     const instead = templates().flatMap((template) => {
       const page = template.pageSchemas.flatMap(({ name, schema }) => pageParameter(name, sent(name), schema));

@@ -116,69 +116,70 @@ function stringReader({ pattern, minLength, maxLength, rule }: TSchema): ReadTex
 /** Returns a parameter's text as it was sent, percent-decoded; null if it wasn't sent. */
 export type SentText = (name: string) => string | null;
 
-interface Spelling {
+/** The texts of a request's parameters. */
+interface RequestTexts {
   sent: SentText;
   /** A parameter's values in the form that its schema encodes; empty if it is missing or invalid. */
-  spelled(name: string): string[];
+  normalized(name: string): string[];
 }
 
 /**
- * Makes the reader of a route's parameters, as they were sent and in the form that their schemas encode.
+ * Makes the reader of the texts of a route's parameters.
  * @param path of the route, as OpenAPI writes it
  */
-export function spellingReader(path: string, params: TProperties, query: TProperties) {
+export function requestTexts(path: string, params: TProperties, query: TProperties) {
   const segments = path.split('/');
-  const spellers = new Map(Object.entries({ ...query, ...params }).map(([name, schema]) => [name, speller(schema)]));
+  const normalizers = new Map(
+    Object.entries({ ...query, ...params }).map(([name, schema]) => [name, listNormalizer(schema)]),
+  );
   const indexes = new Map(Object.keys(params).map((name) => [name, segments.indexOf(`{${name}}`)]));
 
-  function spellingOf(url: string): Spelling {
+  function textsOf(url: string): RequestTexts {
     const pairs = lazy(() => parsePairs(queryText(url)));
 
-    function textsOf(name: string): string[] {
+    function allOf(name: string): string[] {
       const index = indexes.get(name);
-      if (index === undefined) return valuesIn(pairs(), name);
+      if (index === undefined) return pairs().flatMap((pair) => (pair.name === name ? (pair.value ?? []) : []));
       const text = percentDecoded(pathSegment(url, index));
       return text === null ? [] : [text];
     }
 
-    return { sent: (name) => textsOf(name)[0] ?? null, spelled: (name) => spellers.get(name)?.(textsOf(name)) ?? [] };
+    return { sent: (name) => allOf(name)[0] ?? null, normalized: (name) => normalizers.get(name)?.(allOf(name)) ?? [] };
   }
 
-  return { has: (name: string): boolean => spellers.has(name), of: spellingOf };
+  return { has: (name: string): boolean => normalizers.has(name), of: textsOf };
 }
 
-/** The location in errors that {@link speller} catches. */
+/** The location in errors that {@link listNormalizer} catches. */
 const NOWHERE: ParameterLocation = { location: 'querystring', path: [] };
 
 /**
  * Makes a function that decodes a text by a schema and encodes it again: different texts of one value become the same.
  * @returns the function; it returns null if the schema refuses the text
  */
-export function spelling(schema: TSchema): (text: string) => string | null {
-  const spell = speller(schema);
-  return (text) => spell([text])[0] ?? null;
+export function normalizer(schema: TSchema): (text: string) => string | null {
+  const normalize = listNormalizer(schema);
+  return (text) => normalize([text])[0] ?? null;
 }
 
-/** {@link spelling} for all texts of one parameter; the function returns an empty list if the schema refuses any. */
-function speller(schema: TSchema): (texts: readonly string[]) => string[] {
-  const readers = lazy(() => readerOf(schema));
+/** {@link normalizer} for all texts of one parameter; the function returns an empty list if the schema refuses any. */
+function listNormalizer(schema: TSchema): (texts: readonly string[]) => string[] {
+  const isList = schema.type === 'array';
+  const item: TSchema = isList ? schema.items : schema;
+  const reader = lazy((): ((texts: readonly string[]) => unknown[]) => {
+    if (isList) return listReader(schema, NOWHERE);
+    const read = textReader(schema);
+    return (texts) => texts.map((text) => read(text, NOWHERE));
+  });
   return (texts) => {
     if (texts.length === 0) return [];
-    const { item, read } = readers();
     try {
-      return read(texts).map((value) => encode(item, value));
+      return reader()(texts).map((value) => encode(item, value));
     } catch (error) {
       if (!(error instanceof ParameterError)) throw error;
       return [];
     }
   };
-}
-
-/** Makes the parser of a parameter's texts, and returns the schema of its values as `item`. */
-function readerOf(schema: TSchema): { item: TSchema; read: (texts: readonly string[]) => unknown[] } {
-  if (schema.type === 'array') return { item: schema.items, read: listReader(schema, NOWHERE) };
-  const read = textReader(schema);
-  return { item: schema, read: (texts) => texts.map((text) => read(text, NOWHERE)) };
 }
 
 function encode(schema: TSchema, value: unknown): string {
@@ -214,16 +215,12 @@ export function pathReader<P extends TProperties>(path: string, properties: P): 
   return (url) => {
     const values: Record<string, unknown> = {};
     for (const { name, parameter, index, read } of fields) {
-      values[name] = read(decodedSegment(pathSegment(url, index), url), parameter);
+      const text = percentDecoded(pathSegment(url, index));
+      if (text === null) throw badPath(url);
+      values[name] = read(text, parameter);
     }
     return values as Values<P>;
   };
-}
-
-function decodedSegment(text: string, url: string): string {
-  const segment = percentDecoded(text);
-  if (segment === null) throw badPath(url);
-  return segment;
 }
 
 /** The routes of a chainhook's delivery log and backfills. */
@@ -236,7 +233,7 @@ const OWN_HOOK_PATH = /^\/chainhooks(\/v1)?\/me\/\{uuid\}\/(deliveries|backfills
 export const isOwnPath = (path: string): boolean => path.startsWith('/stackside/v1/') || OWN_HOOK_PATH.test(path);
 
 /** Handles a query parameter that the route's schemas don't have. @throws ParameterError */
-type Others = (name: string) => void;
+type OnUnknown = (name: string) => void;
 
 /** Documented name of parameters with names that clients choose: `field.NAME` means `field` and `field.…`. */
 const CLIENT_NAMED = /\.NAME$/;
@@ -245,7 +242,7 @@ const CLIENT_NAMED = /\.NAME$/;
  * Refuses unknown query parameters: if they were ignored, a mistyped filter would silently return the whole list.
  * @param documented names of the route's parameters, as in the OpenAPI document
  */
-export function refuseUnknown(documented: readonly string[]): Others {
+export function refuseUnknown(documented: readonly string[]): OnUnknown {
   const families = documented.filter((name) => CLIENT_NAMED.test(name)).map((name) => name.replace(CLIENT_NAMED, ''));
   const names = documented.filter((name) => !CLIENT_NAMED.test(name));
   const has = documented.length === 0 ? 'it has none' : `it has ${documented.join(', ')}`;
@@ -263,9 +260,9 @@ export function refuseUnknown(documented: readonly string[]): Others {
 
 /**
  * Makes a function from a request's URL to the values of its query parameters, with defaults.
- * @param others is called with the name of each unknown parameter; without it, they are ignored
+ * @param onUnknown is called with the name of each unknown parameter; without it, they are ignored
  */
-export function queryReader<Q extends TProperties>(properties: Q, others?: Others): (url: string) => Values<Q> {
+export function queryReader<Q extends TProperties>(properties: Q, onUnknown?: OnUnknown): (url: string) => Values<Q> {
   const fields = toFields('querystring', properties).map(queryField);
   const indexes = new Map(fields.map(({ name }, index) => [name, index]));
   const valuesOf = (texts: readonly (string[] | undefined)[]) => {
@@ -280,23 +277,23 @@ export function queryReader<Q extends TProperties>(properties: Q, others?: Other
   const absent = needed ? null : (Object.freeze(valuesOf([])) as Values<Q>);
   return (url) => {
     const text = queryText(url);
-    if (absent !== null && (text === '' || (fields.length === 0 && others === undefined))) return absent;
-    return valuesOf(textsOf(text, indexes, fields, others));
+    if (absent !== null && (text === '' || (fields.length === 0 && onUnknown === undefined))) return absent;
+    return valuesOf(groupTexts(text, indexes, fields, onUnknown));
   };
 }
 
 /** The texts of each field, in the order of the fields. */
-function textsOf(
+function groupTexts(
   query: string,
   indexes: ReadonlyMap<string, number>,
   fields: readonly Field[],
-  others: Others | undefined,
+  onUnknown: OnUnknown | undefined,
 ): string[][] {
   const texts: string[][] = [];
   for (const { encodedName, name, value } of parsePairs(query)) {
     const index = indexes.get(name ?? '');
     if (index === undefined) {
-      others?.(name ?? encodedName);
+      onUnknown?.(name ?? encodedName);
       continue;
     }
     if (value === null) throw new ParameterError(fields[index]!.parameter, 'must have valid percent-encoding');
@@ -345,13 +342,6 @@ function parsePairs(query: string): Pair[] {
     pairs.push({ encodedName, name: decodedQuery(encodedName), value });
   }
   return pairs;
-}
-
-/** The values of a name, without malformed ones. */
-function valuesIn(pairs: readonly Pair[], name: string): string[] {
-  const values: string[] = [];
-  for (const pair of pairs) if (pair.name === name && pair.value !== null) values.push(pair.value);
-  return values;
 }
 
 /** Decodes a name or value of a query; null if the percent-encoding is malformed. */

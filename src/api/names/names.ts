@@ -4,7 +4,7 @@ import { NAME_CONTRACTS, namePrice, namespacePrice } from '../../chain/name-syst
 import { fromHex, toHex } from '../../codec/hex.ts';
 import { ApiError, bareErrors, notFound, requireFound } from '../../http/errors.ts';
 import { chainTipAndAttachments } from '../../http/etag.ts';
-import { type SentText, spelling } from '../../http/parameters.ts';
+import { normalizer, type SentText } from '../../http/parameters.ts';
 import { Redirect, route } from '../../http/route.ts';
 import { NAMES_OF_PAGE, type NameInfo, type SubdomainInfo } from '../../store/model/name.ts';
 import type { Reader } from '../../store/read/index-reader.ts';
@@ -208,10 +208,10 @@ export const names = [
   }),
 ];
 
-const spelledPrincipal = spelling(PrincipalParameter);
+const normalizePrincipal = normalizer(PrincipalParameter);
 
 /** The principal in the path, as it is stored; null if it is invalid. */
-const ownerIn = (textOf: SentText): string | null => spelledPrincipal(textOf('address') ?? '');
+const ownerIn = (textOf: SentText): string | null => normalizePrincipal(textOf('address') ?? '');
 
 /** The asset identifier of the names on the network of an owner. */
 const namesAsset = (owner: string | null): string | null => {

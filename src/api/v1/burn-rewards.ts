@@ -4,7 +4,7 @@ import { isBitcoinAddress, stacksToBitcoin } from '../../codec/bitcoin-address.t
 import { toHex } from '../../codec/hex.ts';
 import { ApiError } from '../../http/errors.ts';
 import { legacyOffsetQuery, OffsetPage, offsetPage, UncountedPage, uncountedPage } from '../../http/pagination.ts';
-import { type SentText, spelling } from '../../http/parameters.ts';
+import { normalizer, type SentText } from '../../http/parameters.ts';
 import { route } from '../../http/route.ts';
 import type { BurnReward as StoredBurnReward, RewardSlot as StoredRewardSlot } from '../../store/model/staking.ts';
 import { example } from '../shared/examples/examples.ts';
@@ -60,10 +60,10 @@ const address = Type.Transform(
   .Decode(bitcoinAddress)
   .Encode((text) => text);
 
-const spelledAddress = spelling(AddressParameter);
+const normalizeAddress = normalizer(AddressParameter);
 
 /** The replacement's parameter. Bonds pay to Stacks principals, so a request for a Bitcoin address has none. */
-const stacksPrincipal = { principal: (textOf: SentText) => spelledAddress(textOf('address')?.trim() ?? '') };
+const stacksPrincipal = { principal: (textOf: SentText) => normalizeAddress(textOf('address')?.trim() ?? '') };
 
 const family = { tag, query, etag: null, history: 'payouts' } as const;
 

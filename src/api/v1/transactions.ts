@@ -5,7 +5,7 @@ import { ApiError, requireFound } from '../../http/errors.ts';
 import { chainTip, mempoolAndAnyFork, transaction as transactionTag } from '../../http/etag.ts';
 import { MaybeSerialized, serializedLazily } from '../../http/json.ts';
 import { legacyOffsetQuery, limitOrDefault, OffsetPage } from '../../http/pagination.ts';
-import { spelling } from '../../http/parameters.ts';
+import { normalizer } from '../../http/parameters.ts';
 import { HASH_DIGITS, prefixed } from '../../http/request-url.ts';
 import { route } from '../../http/route.ts';
 import type {
@@ -65,7 +65,7 @@ function serialize(read: Reader, inForks: FoundInForks, { event_limit, event_off
     : mempoolTransaction(inForks.transaction, { declarations, withoutArguments });
 }
 
-const spelledTxId = spelling(TxId);
+const normalizeTxId = normalizer(TxId);
 
 /** Order of transactions in the answer of `tx/multiple`: mined, then pending or dropped, then unknown. */
 function rank(inForks: FoundInForks | undefined): number {
@@ -214,7 +214,7 @@ export const transactions = [
     deprecated: {
       replacement: '/v3/transaction/{digits}',
       // The node accepts ids in lower case and without 0x only.
-      parts: { digits: (textOf) => spelledTxId(textOf('tx_id') ?? '')?.slice(2) ?? null },
+      parts: { digits: (textOf) => normalizeTxId(textOf('tx_id') ?? '')?.slice(2) ?? null },
     },
     moved: prefixed(4, { shape: HASH_DIGITS, withQuery: false }),
     params: { tx_id: TxId },
