@@ -3,15 +3,10 @@
  * The feed polls only while there are subscribers.
  */
 
-import { stxBalanceWithTotals, withStxTransfers } from '../api/shared/address.ts';
+import { stxBalanceWithTotals, transactionWithStxTransfers } from '../api/shared/address.ts';
 import { block as blockObject } from '../api/shared/block.ts';
 import { clarity } from '../api/shared/fields.ts';
-import {
-  type Declarations,
-  declarationsFor,
-  mempoolTransaction,
-  transaction as transactionObject,
-} from '../api/shared/transaction.ts';
+import { type Declarations, declarationsFor, foundTransaction } from '../api/shared/transaction.ts';
 import { type Clock, systemClock } from '../base/clock.ts';
 import type { UnexpectedEvent } from '../base/log-events.ts';
 import { startLoop } from '../base/service.ts';
@@ -137,14 +132,8 @@ const nftTopics = ['nft-event', 'nft-asset-event', 'nft-collection-event'] as co
 /** A limit above the number of events in any block. */
 const NO_LIMIT = 1_000_000;
 
-function transactionText(read: Reader, inForks: FoundInForks): string {
-  const declarations = declarationsFor(read, [inForks.transaction]);
-  return JSON.stringify(
-    inForks.mined
-      ? transactionObject(inForks.transaction, { declarations })
-      : mempoolTransaction(inForks.transaction, { declarations }),
-  );
-}
+const transactionText = (read: Reader, inForks: FoundInForks): string =>
+  JSON.stringify(foundTransaction(read, inForks));
 
 const nftEvent = (move: NftMove, canonical: boolean) => ({
   asset_identifier: move.asset,
@@ -163,7 +152,7 @@ function addressMessage(principal: string, item: AddressTransaction, declaration
   const { txId, status, payload } = item.transaction;
   return new Message({
     topic: principalTopic('address-transaction', principal),
-    text: jsonOf(withStxTransfers(item, declarations)),
+    text: jsonOf(transactionWithStxTransfers(item, declarations)),
     members: { address: principal, tx_id: toHex(txId), tx_status: status, tx_type: payload.type },
     leading: [principal],
   });

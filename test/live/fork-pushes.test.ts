@@ -1,7 +1,7 @@
 /** A client's last messages equal the API's answers after any change of the tip. */
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { stxBalanceWithTotals, withStxTransfers } from '../../src/api/shared/address.ts';
+import { stxBalanceWithTotals, transactionWithStxTransfers } from '../../src/api/shared/address.ts';
 import { block as blockObject } from '../../src/api/shared/block.ts';
 import {
   declarationsFor,
@@ -165,7 +165,7 @@ async function addressTransactionsOf(read: Reader, addresses: readonly string[])
     const heights = { first: 0, last: NO_LIMIT };
     const { items } = read.addresses.transactionsWithTransfers(address, heights, NO_LIMIT, 0);
     for (const item of items) {
-      const answer = JSON.parse(jsonOf(withStxTransfers(item, declarationsFor(read, [item.transaction]))));
+      const answer = JSON.parse(jsonOf(transactionWithStxTransfers(item, declarationsFor(read, [item.transaction]))));
       const { tx_id, tx_status, tx_type } = answer.tx;
       answers[`${address} ${tx_id}`] = { address, tx_id, tx_status, tx_type, ...answer };
     }

@@ -143,12 +143,13 @@ const stxTransfers = fields<StoredAddressTransaction, [Declarations]>()({
   ],
 });
 
-export const [TransactionWithStxTransfers, withStxTransfers] = object<StoredAddressTransaction, [Declarations]>(
-  'TransactionWithStxTransfers',
-)(stxTransfers);
+export const [TransactionWithStxTransfers, transactionWithStxTransfers] = object<
+  StoredAddressTransaction,
+  [Declarations]
+>('TransactionWithStxTransfers')(stxTransfers);
 
 /** A transaction with the STX it moved for an address, and the transfers of STX and tokens. */
-export const [TransactionWithTransfers, withTransfers] = object<StoredAddressTransaction, [Declarations]>(
+export const [TransactionWithTransfers, transactionWithTransfers] = object<StoredAddressTransaction, [Declarations]>(
   'TransactionWithTransfers',
 )({
   ...stxTransfers,
@@ -172,13 +173,16 @@ interface AddressQuery {
   withoutArguments: boolean;
 }
 
-/** This list has always returned calls without the contracts' declarations. */
-const declarations: Declarations = new Map();
+/** The list of an address's transactions has always returned calls without the contracts' declarations. */
+const noDeclarations: Declarations = new Map();
 
 export const [AddressTransaction, addressTransaction] = object<StoredAddressTransaction, [AddressQuery]>(
   'AddressTransaction',
 )({
-  tx: [Transaction, ({ transaction: tx }, { withoutArguments }) => transaction(tx, { declarations, withoutArguments })],
+  tx: [
+    Transaction,
+    ({ transaction: tx }, { withoutArguments }) => transaction(tx, { declarations: noDeclarations, withoutArguments }),
+  ],
   ...sums,
   events: [
     Type.Object({ stx: counts, ft: counts, nft: counts }),
@@ -244,7 +248,7 @@ export function balances(
  * from the events of the transaction.
  */
 export function listedEvent({ txId, event }: PositionedEvent): Static<typeof TransactionEvent> {
-  return transactionEvent(txId, event.kind === 'stx_lock' ? { ...event, amount: '1', unlockHeight: 1 } : event);
+  return transactionEvent(event.kind === 'stx_lock' ? { ...event, amount: '1', unlockHeight: 1 } : event, txId);
 }
 
 /** Whether v1 lists a transaction for a principal: it must be more than the sponsor, and not only have moved tokens. */

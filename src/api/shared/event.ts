@@ -66,7 +66,8 @@ const movement = fields<EventOf<'stx' | 'ft' | 'nft'>>()({
 });
 const asset_id = fields<EventOf<'ft' | 'nft'>>()({ asset_id: [Type.String(), ({ asset }) => asset] });
 
-const [TransactionEvent, serializedEvent] = variants<
+/** An event of a transaction as v1 and v2 return it. The context is the id of the transaction, 32 bytes. */
+export const [TransactionEvent, transactionEvent] = variants<
   StoredTransactionEvent,
   EventsBy<typeof eventTypes>,
   [txId: Uint8Array]
@@ -102,8 +103,3 @@ const [TransactionEvent, serializedEvent] = variants<
     },
   },
 );
-
-export { TransactionEvent };
-
-/** An event of a transaction as v1 and v2 return it. @param txId id of the transaction, 32 bytes */
-export const transactionEvent = (txId: Uint8Array, event: StoredTransactionEvent) => serializedEvent(event, txId);

@@ -11,6 +11,7 @@ import { decodedTransaction, payloadOf } from '../../codec/transaction.ts';
 import { jsonText, MaybeSerialized, type Serialized, serializedLazily, serializedRow } from '../../http/json.ts';
 import type { DeclaredFunctions } from '../../store/model/contract.ts';
 import type {
+  FoundInForks,
   PendingTransactionDetail,
   TransactionEvent as StoredTransactionEvent,
   SummaryPayload,
@@ -127,7 +128,7 @@ const mined = fields<TransactionDetail, [ParsedContext]>()({
   event_count: [Type.Integer({ minimum: 0 }), ({ eventCount }) => eventCount],
   events: [
     Type.Array(MaybeSerialized(TransactionEvent), { description: 'Events of the transaction; always empty in lists' }),
-    ({ txId }, { events = [] }) => serializedLazily(events, (event) => transactionEvent(txId, event)),
+    ({ txId }, { events = [] }) => serializedLazily(events, (event) => transactionEvent(event, txId)),
   ],
   ...costFields,
   vm_error: [nullable(Type.String()), ({ vmError }) => vmError],
@@ -219,7 +220,7 @@ const [MempoolTransaction, serializedPending] = variants<
 
 export { MempoolTransaction, Transaction };
 
-/** A single transaction: mined, pending or dropped. */
+/** Schema of {@link foundTransaction}. */
 export const FoundTransaction = Type.Union([Transaction, MempoolTransaction], { $id: 'FoundTransactionV1' });
 
 /**
@@ -289,4 +290,14 @@ export function mempoolTransaction(
 ): Static<typeof MempoolTransaction> {
   const { postConditions, anchorMode } = decodedTransaction(detail.raw);
   return serializedPending(detail, parseContext(postConditions, anchorMode, context));
+}
+
+/** A transaction of any fork, or one that is pending or was dropped, as v1 and v2 return it. */
+export function foundTransaction(
+  read: Reader,
+  inForks: FoundInForks,
+  more: Omit<TransactionContext, 'declarations'> = {},
+): Static<typeof FoundTransaction> {
+  const context = { ...more, declarations: declarationsFor(read, [inForks.transaction]) };
+  return inForks.mined ? transaction(inForks.transaction, context) : mempoolTransaction(inForks.transaction, context);
 }

@@ -20,8 +20,8 @@ import {
   stxBalanceWithTotals,
   TransactionWithStxTransfers,
   TransactionWithTransfers,
-  withStxTransfers,
-  withTransfers,
+  transactionWithStxTransfers,
+  transactionWithTransfers,
 } from '../shared/address.ts';
 import { TransactionEvent } from '../shared/event.ts';
 import { example } from '../shared/examples/examples.ts';
@@ -231,7 +231,7 @@ export const addressTransactions = [
         read,
         page.items.map((item) => item.transaction),
       );
-      return offsetPage(query, page, (item) => withTransfers(item, declarations));
+      return offsetPage(query, page, (item) => transactionWithTransfers(item, declarations));
     },
   }),
   route({
@@ -249,7 +249,7 @@ export const addressTransactions = [
     handle: ({ params: { principal, tx_id }, read }) => {
       const addressTransaction = read.addresses.transactionWithTransfers(principal, tx_id);
       if (addressTransaction === undefined || !concernsStx(addressTransaction, principal)) throw notFound(UNKNOWN);
-      return withStxTransfers(addressTransaction, declarationsFor(read, [addressTransaction.transaction]));
+      return transactionWithStxTransfers(addressTransaction, declarationsFor(read, [addressTransaction.transaction]));
     },
   }),
   route({

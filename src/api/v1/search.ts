@@ -14,6 +14,7 @@ import { Hash, Height, Hex, named, Principal, UnixTime, words } from '../shared/
 import {
   declarationsFor,
   FoundTransaction,
+  foundTransaction,
   MempoolTransaction,
   mempoolTransaction,
   Transaction,
@@ -92,9 +93,9 @@ type SearchResponse = Static<typeof Search>;
 
 const HASH = /^(0x)?[0-9a-fA-F]{64}$/;
 
-type Kind = Static<typeof NothingFound>['result']['entity_type'];
+type TermKind = Static<typeof NothingFound>['result']['entity_type'];
 
-function unknown(entity_type: Kind, message: string): ShapedError {
+function notFoundTerm(entity_type: TermKind, message: string): ShapedError {
   const body: Static<typeof NothingFound> = { found: false, result: { entity_type }, error: message };
   return new ShapedError(404, message, body);
 }
@@ -107,39 +108,38 @@ const minedData = (detail: TransactionDetail) => ({
   tx_type: detail.payload.type,
 });
 
+const contextOf = (read: Reader, { transaction }: FoundInForks) => ({
+  declarations: declarationsFor(read, [transaction]),
+});
+
 function byHash(read: Reader, hash: Uint8Array, withMetadata: boolean): SearchResponse {
   const entity_id = toHex(hash);
   const inForks = read.transactions.findInForks(hash);
   if (inForks?.mined) {
     const tx_data = minedData(inForks.transaction);
-    const metadata = withMetadata ? { metadata: minedMetadata(read, inForks.transaction) } : {};
+    const metadata = withMetadata ? { metadata: transaction(inForks.transaction, contextOf(read, inForks)) } : {};
     return { found: true, result: { entity_id, entity_type: 'tx_id', tx_data, ...metadata } };
   }
   if (inForks !== undefined) {
     const tx_data = { tx_type: inForks.transaction.payload.type };
-    const metadata = withMetadata ? { metadata: pendingMetadata(read, inForks.transaction) } : {};
+    const metadata = withMetadata
+      ? { metadata: mempoolTransaction(inForks.transaction, contextOf(read, inForks)) }
+      : {};
     return { found: true, result: { entity_id, entity_type: 'mempool_tx_id', tx_data, ...metadata } };
   }
-  const holder = read.blocks.whole({ hash });
-  if (holder === undefined)
-    throw unknown('unknown_hash', notFoundText(read, `No block or transaction found with hash "${entity_id}"`));
+  const stored = read.blocks.whole({ hash });
+  if (stored === undefined)
+    throw notFoundTerm('unknown_hash', notFoundText(read, `No block or transaction found with hash "${entity_id}"`));
   const block_data = {
-    canonical: holder.canonical,
-    hash: toHex(holder.hash),
-    parent_block_hash: toHex(holder.parentHash),
-    burn_block_time: holder.burnBlock.time,
-    height: holder.height,
+    canonical: stored.canonical,
+    hash: toHex(stored.hash),
+    parent_block_hash: toHex(stored.parentHash),
+    burn_block_time: stored.burnBlock.time,
+    height: stored.height,
   };
-  const metadata = withMetadata ? { metadata: block(holder, 'ascending') } : {};
+  const metadata = withMetadata ? { metadata: block(stored, 'ascending') } : {};
   return { found: true, result: { entity_id, entity_type: 'block_hash', block_data, ...metadata } };
 }
-
-const minedMetadata = (read: Reader, detail: TransactionDetail) =>
-  transaction(detail, { declarations: declarationsFor(read, [detail]) });
-
-type Pending = Extract<FoundInForks, { mined: false }>['transaction'];
-const pendingMetadata = (read: Reader, detail: Pending) =>
-  mempoolTransaction(detail, { declarations: declarationsFor(read, [detail]) });
 
 /** Finds the canonical deployment of a contract, else a pending or orphaned one, else only its transactions. */
 function byContract(read: Reader, contractId: string, withMetadata: boolean): SearchResponse | undefined {
@@ -157,10 +157,7 @@ function byContract(read: Reader, contractId: string, withMetadata: boolean): Se
   };
   const entity = { entity_id: contractId, entity_type: 'contract_address' as const, tx_data };
   if (!withMetadata) return { found: true, result: entity };
-  const metadata = inForks.mined
-    ? minedMetadata(read, inForks.transaction)
-    : pendingMetadata(read, inForks.transaction);
-  return { found: true, result: { ...entity, metadata } };
+  return { found: true, result: { ...entity, metadata: foundTransaction(read, inForks) } };
 }
 
 function byAddress(read: Reader, address: string, withMetadata: boolean): SearchResponse | undefined {
@@ -177,13 +174,13 @@ function findById(read: Reader, id: string, withMetadata: boolean): SearchRespon
   if (HASH.test(term)) return byHash(read, fromHex(term), withMetadata);
   if (!isPrincipal(term)) {
     const message = `The term "${term}" is not a valid block hash, transaction ID, contract principal, or account address principal`;
-    throw unknown('invalid_term', message);
+    throw notFoundTerm('invalid_term', message);
   }
   const isContract = splitPrincipal(term).contractName !== null;
   const entity = (isContract ? byContract : byAddress)(read, term, withMetadata);
   if (entity !== undefined) return entity;
   const entityType = isContract ? 'contract_address' : 'standard_address';
-  throw unknown(entityType, notFoundText(read, `No principal found with address "${term}"`));
+  throw notFoundTerm(entityType, notFoundText(read, `No principal found with address "${term}"`));
 }
 
 export const search = [

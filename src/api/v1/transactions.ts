@@ -27,14 +27,7 @@ import {
   TxId,
   unanchored,
 } from '../shared/parameters.ts';
-import {
-  declarationsFor,
-  FoundTransaction,
-  mempoolTransaction,
-  Transaction,
-  transaction,
-  transactionRows,
-} from '../shared/transaction.ts';
+import { FoundTransaction, foundTransaction, Transaction, transactionRows } from '../shared/transaction.ts';
 
 const tag = 'Transactions (v1)';
 const UNKNOWN = 'could not find transaction by ID';
@@ -53,17 +46,15 @@ interface DetailQuery {
   exclude_function_args: boolean;
 }
 
-function serialize(read: Reader, inForks: FoundInForks, { event_limit, event_offset, ...query }: DetailQuery) {
-  const declarations = declarationsFor(read, [inForks.transaction]);
-  const withoutArguments = query.exclude_function_args;
-  return inForks.mined
-    ? transaction(inForks.transaction, {
-        declarations,
-        withoutArguments,
-        events: inForks.events(event_limit, event_offset),
-      })
-    : mempoolTransaction(inForks.transaction, { declarations, withoutArguments });
-}
+const serialize = (
+  read: Reader,
+  inForks: FoundInForks,
+  { event_limit, event_offset, exclude_function_args }: DetailQuery,
+) =>
+  foundTransaction(read, inForks, {
+    withoutArguments: exclude_function_args,
+    events: inForks.mined ? inForks.events(event_limit, event_offset) : [],
+  });
 
 const normalizeTxId = normalizer(TxId);
 
@@ -167,12 +158,9 @@ export const transactions = [
     history: 'since',
     handle: ({ query, read }) => {
       const ids = new Map(query.tx_id.map(({ spelling, id }) => [spelling, id]));
-      const lookups: { spelling: string; id: Uint8Array; match: FoundInForks | undefined }[] = [];
-      for (const [spelling, id] of ids) {
-        lookups.push({ spelling, id, match: read.transactions.findInForks(id) });
-      }
-      lookups.sort((a, b) => rank(a.match) - rank(b.match));
-      const entries = lookups.map(({ spelling, id, match: inForks }) => {
+      const lookups = [...ids].map(([spelling, id]) => ({ spelling, id, inForks: read.transactions.findInForks(id) }));
+      lookups.sort((a, b) => rank(a.inForks) - rank(b.inForks));
+      const entries = lookups.map(({ spelling, id, inForks }) => {
         if (inForks === undefined) return [spelling, { found: false as const, result: { tx_id: toHex(id) } }] as const;
         const result = serialize(read, inForks, query);
         return [spelling, { found: true as const, result }] as const;
@@ -276,14 +264,14 @@ export const transactionEvents = [
         const events = read.events.lastFirst(tx_id, kinds, limit, offset);
         return {
           ...page(() => read.events.count(tx_id, kinds)),
-          events: serializedLazily(events, (event) => transactionEvent(tx_id, event)),
+          events: serializedLazily(events, (event) => transactionEvent(event, tx_id)),
         };
       }
       if (address === undefined) throw new ApiError(400, "can not find 'address' or 'tx_id' in the request");
       const events = await read.addresses.events(address, kinds, limit, offset);
       return {
         ...page(() => read.addresses.eventCount(address, kinds)),
-        events: serializedLazily(events, ({ txId, event }) => transactionEvent(txId, event)),
+        events: serializedLazily(events, ({ txId, event }) => transactionEvent(event, txId)),
       };
     },
   }),
