@@ -113,7 +113,7 @@ async function untouchedAccount(
   if (knowledge === 'asking') {
     const message = `Stackside is requesting the balance of ${principal} before block ${from} from the node; retry`;
     const headers = { ...withFrom(from), 'retry-after': String(RETRY_AFTER_SECONDS) };
-    throw new ApiError(503, message, 'ASKING_NODE', { headers: headers });
+    throw new ApiError(503, message, 'ASKING_NODE', { headers });
   }
   const tip = read.chain.tip();
   if (tip !== null && askAccount !== null) return askAccount(principal, tip.indexBlockHash);

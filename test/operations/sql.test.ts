@@ -1,7 +1,7 @@
 /** SQL over HTTP: access, rejected queries and limits. A separate process runs each query. */
 import { afterAll, expect, test } from 'bun:test';
 import { join } from 'node:path';
-import { type AskedQuery, SQL_LIMITS } from '../../src/api/stackside/sql.ts';
+import { type QueryRequest, SQL_LIMITS } from '../../src/api/stackside/sql.ts';
 import { type OwnProcess, startOwnProcess as startFromSource } from '../../src/commands/cli/this-program.ts';
 import { queries } from '../../src/commands/serve/own-processes.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
@@ -193,7 +193,7 @@ test('a query ends when its client disconnects or the server stops', async () =>
   expect(await stopped).toMatchObject({ status: 503 });
 });
 
-const queryOf = (query: string): AskedQuery => ({
+const queryOf = (query: string): QueryRequest => ({
   query,
   parameters: [],
   format: 'csv',

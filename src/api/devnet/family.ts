@@ -9,7 +9,7 @@ import type { BurnBlock } from '../../devnet/burn-chain.ts';
 import { RefusedTransaction, type SimulatedNode } from '../../devnet/node.ts';
 import { ApiError, type ErrorShape, ParameterError, Problem, problems } from '../../http/errors.ts';
 import { hostCheck, isFromOtherPage, isLoopback, parseAddress } from '../../http/hosts.ts';
-import type { Access } from '../../http/route.ts';
+import { type Access, WITHOUT_INDEX } from '../../http/route.ts';
 import { Amount, Hash, Height, nullable, object, UnixTime } from '../shared/fields.ts';
 import { PATTERNS } from '../shared/identifiers.ts';
 
@@ -122,6 +122,7 @@ function accessTo(steering: Steering | null): Access<object, SimulatedNode> {
     return () => steering.node;
   };
 }
+
 /** Unknown members of bodies are refused. */
 export const closed = { additionalProperties: false };
 
@@ -203,9 +204,7 @@ export const familyOf = (steering: Steering | null) =>
       403: 'The client is on another machine, or a web page of another origin',
       421: 'The Host of the request is not a name of this server',
     },
-    etag: null,
-    history: 'none',
-    snapshot: false,
+    ...WITHOUT_INDEX,
     mainThread: true,
   }) as const;
 

@@ -6,7 +6,7 @@ import { clarity } from '../../codec/clarity-encode.ts';
 import { fromHex, toHex } from '../../codec/hex.ts';
 import { ParameterError } from '../../http/errors.ts';
 import { InvalidValue, textReader } from '../../http/parameters.ts';
-import type { BlockId, BlockWindow, HeightSpan } from '../../store/model/block.ts';
+import type { BlockId, BlockWindow } from '../../store/model/block.ts';
 import type { ListOrder } from '../../store/model/page.ts';
 import type { Reader } from '../../store/read/index-reader.ts';
 import { example } from './examples/examples.ts';
@@ -42,6 +42,9 @@ const blockParameter = (description: string) =>
 
 export const BlockParameter = blockParameter('Height, block hash, index block hash, or `latest`.');
 export const BurnBlockParameter = blockParameter('Height or hash of a Bitcoin block, or `latest`.');
+
+/** Greater than any height: the tip. */
+export const TIP = Number.MAX_SAFE_INTEGER;
 
 /** A block by its height or one of its hashes. */
 export type HeightOrHash = Exclude<BlockId, 'latest'>;
@@ -80,9 +83,9 @@ const identifierParameter = (text: TString, decode: (text: string) => string) =>
     .Decode(decode)
     .Encode((identifier) => identifier);
 
-export const PrincipalParameter = identifierParameter(PrincipalText, knownPrincipal);
-export const AddressParameter = identifierParameter(AddressText, knownPrincipal);
-export const ContractParameter = identifierParameter(ContractText, knownPrincipal);
+export const PrincipalParameter = identifierParameter(PrincipalText, parsePrincipal);
+export const AddressParameter = identifierParameter(AddressText, parsePrincipal);
+export const ContractParameter = identifierParameter(ContractText, parsePrincipal);
 
 const assetParameter = (examples: unknown[]) =>
   identifierParameter(
@@ -93,7 +96,7 @@ const assetParameter = (examples: unknown[]) =>
       description:
         'Asset identifier: contract identifier, `::`, and name of the token in the contract. Percent-encode `/` and `?`.',
     }),
-    knownAsset,
+    parseAsset,
   );
 
 export const AssetParameter = assetParameter(example('ft'));
@@ -136,15 +139,15 @@ export const includeQuery = <const P extends readonly string[]>(...parts: P) => 
  * Returns the canonical text of a principal. Addresses of every version are accepted, since a transfer can name any of them.
  * @throws InvalidValue
  */
-function knownPrincipal(text: string): string {
+function parsePrincipal(text: string): string {
   const principal = canonicalPrincipal(text);
   if (principal !== null) return principal;
   throw new InvalidValue('STX address', 'its checksum is wrong, so a character may be mistyped');
 }
 
-function knownAsset(text: string): string {
+function parseAsset(text: string): string {
   const colons = text.indexOf('::');
-  return knownPrincipal(text.slice(0, colons)) + text.slice(colons);
+  return parsePrincipal(text.slice(0, colons)) + text.slice(colons);
 }
 
 /** A value that no instance has. */
@@ -260,27 +263,23 @@ export const timesQuery = {
 /** Name of a list in its cursors, which are bound to its order. */
 export const inOrder = (list: string, order: ListOrder): string => (order === 'asc' ? `${list} asc` : list);
 
-interface GivenWindow {
+interface WindowQuery {
   from_height?: number;
   to_height?: number;
   from_time?: number;
   to_time?: number;
 }
 
-function requireOrder(window: GivenWindow, from: 'from_height' | 'from_time', to: 'to_height' | 'to_time'): void {
+function requireOrder(window: WindowQuery, from: 'from_height' | 'from_time', to: 'to_height' | 'to_time'): void {
   const [first, last] = [window[from], window[to]];
   if (first === undefined || last === undefined || last >= first) return;
   throw new ParameterError({ location: 'querystring', path: [to] }, `must be >= ${from}`);
 }
 
-/** The heights of a query. @throws ParameterError if the last is less than the first */
-function parseHeights(query: Pick<GivenWindow, 'from_height' | 'to_height'>): HeightSpan {
-  requireOrder(query, 'from_height', 'to_height');
-  return { from: query.from_height ?? null, to: query.to_height ?? null };
-}
-
 /** The window of a query. @throws ParameterError if it ends before it begins */
-export function parseWindow(window: GivenWindow): BlockWindow {
+export function parseWindow(window: WindowQuery): BlockWindow {
   requireOrder(window, 'from_time', 'to_time');
-  return { heights: parseHeights(window), since: window.from_time ?? null, until: window.to_time ?? null };
+  requireOrder(window, 'from_height', 'to_height');
+  const { from_height: from = null, to_height: to = null, from_time: since = null, to_time: until = null } = window;
+  return { heights: { from, to }, since, until };
 }

@@ -16,6 +16,8 @@ export const SQL_LIMITS = {
   megabytes: 500,
 } as const;
 
+const DEFAULT_ROWS = 10_000;
+
 const formats = ['json', 'csv', 'ndjson', 'parquet'] as const;
 
 const Value = Type.Union(
@@ -40,7 +42,12 @@ const SqlQuery = Type.Object(
     ),
     format: Type.Optional(words(...formats)),
     max_rows: Type.Optional(
-      Type.Integer({ minimum: 1, maximum: SQL_LIMITS.rows, default: 10_000, description: 'Maximum number of rows' }),
+      Type.Integer({
+        minimum: 1,
+        maximum: SQL_LIMITS.rows,
+        default: DEFAULT_ROWS,
+        description: 'Maximum number of rows',
+      }),
     ),
     timeout: Type.Optional(
       Type.Integer({
@@ -82,7 +89,7 @@ const SqlViews = named('SqlViews', {
 });
 type SqlViews = Static<typeof SqlViews>;
 
-export interface AskedQuery {
+export interface QueryRequest {
   query: string;
   parameters: readonly Static<typeof Value>[];
   format: (typeof formats)[number];
@@ -98,10 +105,10 @@ export interface Queries {
    * @returns the body of the answer
    * @throws ApiError if the query is refused, fails, is cancelled or reaches a limit, or if too many queries are running
    */
-  run(query: AskedQuery, signal: AbortSignal): Promise<Uint8Array<ArrayBuffer>>;
+  run(query: QueryRequest, signal: AbortSignal): Promise<Uint8Array<ArrayBuffer>>;
 }
 
-const TYPES: Readonly<Record<AskedQuery['format'], string>> = {
+const TYPES: Readonly<Record<QueryRequest['format'], string>> = {
   json: 'application/json; charset=utf-8',
   csv: 'text/csv; charset=utf-8',
   ndjson: 'application/x-ndjson',
@@ -156,8 +163,8 @@ export function sqlRoutes(family: OperatorFamily, queries: () => Queries) {
         'application/vnd.apache.parquet': 'The rows for `parquet`',
       },
       async handle({ body, request: { signal } }) {
-        const { query, parameters = [], format = 'json', max_rows: maxRows = 10_000 } = body;
-        const { timeout = SQL_LIMITS.seconds } = body;
+        const { query, parameters = [], format = 'json' } = body;
+        const { max_rows: maxRows = DEFAULT_ROWS, timeout = SQL_LIMITS.seconds } = body;
         const bytes = await queries().run({ query, parameters, format, maxRows, timeout }, signal);
         return new Response(bytes, { headers: { 'content-type': TYPES[format] } });
       },

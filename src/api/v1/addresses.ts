@@ -188,9 +188,7 @@ export const addressTransfers = [
   }),
 ];
 
-const UNKNOWN = 'No matching transaction found';
-
-const page = legacyOffsetQuery({ maximum: 50, default: 20 });
+const pageQuery = legacyOffsetQuery({ maximum: 50, default: 20 });
 const { unanchored } = untilQuery;
 
 export const addressTransactions = [
@@ -200,7 +198,7 @@ export const addressTransactions = [
     operationId: 'getAccountTransactions',
     summary: 'Transactions of an address',
     description: 'Returns the transactions of the canonical chain that involve an address, newest first.',
-    query: { ...page, ...heightQuery, exclude_function_args: excludeFunctionArgs },
+    query: { ...pageQuery, ...heightQuery, exclude_function_args: excludeFunctionArgs },
     response: OffsetPage(Transaction),
     deprecated: { replacement: `${v3}/transactions` },
     etag: principalTag,
@@ -219,7 +217,7 @@ export const addressTransactions = [
     summary: 'Transactions of an address with transfers',
     description:
       'Returns the transactions of an address together with the assets each one moved, newest first. Transactions that the address only sponsored are left out. With `height` all transactions of that block are returned on one page.',
-    query: { ...page, ...heightQuery },
+    query: { ...pageQuery, ...heightQuery },
     response: OffsetPage(TransactionWithTransfers),
     deprecated: { replacement: `${v3}/transactions` },
     etag: principalTag,
@@ -248,7 +246,9 @@ export const addressTransactions = [
     history: 'since',
     handle: ({ params: { principal, tx_id }, read }) => {
       const addressTransaction = read.addresses.transactionWithTransfers(principal, tx_id);
-      if (addressTransaction === undefined || !concernsStx(addressTransaction, principal)) throw notFound(UNKNOWN);
+      if (addressTransaction === undefined || !concernsStx(addressTransaction, principal)) {
+        throw notFound('No matching transaction found');
+      }
       return transactionWithStxTransfers(addressTransaction, declarationsFor(read, [addressTransaction.transaction]));
     },
   }),
@@ -260,7 +260,7 @@ export const addressTransactions = [
       'Returns the pending transactions in which the address is the sender, the sponsor, the recipient or the contract, starting with the one received last.',
     tag,
     params,
-    query: { ...page, unanchored, exclude_function_args: excludeFunctionArgs },
+    query: { ...pageQuery, unanchored, exclude_function_args: excludeFunctionArgs },
     response: OffsetPage(MempoolTransaction),
     deprecated: { replacement: `${v3}/mempool/transactions` },
     etag: principalAndMempool,

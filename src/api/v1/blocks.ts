@@ -170,7 +170,6 @@ export const blockTransactions = [
 
 const MICROBLOCKS_TAG = 'Microblocks (v1)';
 const deprecated = { replacement: null };
-const UNKNOWN_MICROBLOCK = 'cannot find microblock by hash';
 
 /** Microblocks: chain data of Stacks 2.x. Later chains have none. */
 export const microblocks = [
@@ -212,6 +211,7 @@ export const microblocks = [
     notFound: 'Microblock not found',
     etag: chainTip,
     history: 'thing',
-    handle: ({ params: { hash }, read }) => microblock(requireFound(read.microblocks.find(hash), UNKNOWN_MICROBLOCK)),
+    handle: ({ params: { hash }, read }) =>
+      microblock(requireFound(read.microblocks.find(hash), 'cannot find microblock by hash')),
   }),
 ];

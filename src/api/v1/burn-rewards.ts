@@ -39,9 +39,6 @@ const RewardTotal = named('BurnRewardTotal', { reward_recipient: BitcoinAddress,
 
 const tag = 'Burn rewards';
 
-const LIMITS = { maximum: 250, default: 96 };
-const query = legacyOffsetQuery(LIMITS);
-
 /** The Bitcoin address of a parameter; a Stacks address means the Bitcoin address of the same hash. */
 function bitcoinAddress(address: string): string {
   const text = address.trim();
@@ -65,7 +62,12 @@ const normalizeAddress = normalizer(AddressParameter);
 /** The replacement's parameter. Bonds pay to Stacks principals, so a request for a Bitcoin address has none. */
 const stacksPrincipal = { principal: (textOf: SentText) => normalizeAddress(textOf('address')?.trim() ?? '') };
 
-const family = { tag, query, etag: null, history: 'payouts' } as const;
+const family = {
+  tag,
+  query: legacyOffsetQuery({ maximum: 250, default: 96 }),
+  etag: null,
+  history: 'payouts',
+} as const;
 
 export const burnRewards = [
   route({

@@ -39,8 +39,6 @@ const [Contract, contract] = object<ContractDeployment>('SmartContractV1')({
 });
 
 const tag = 'Smart contracts (v1)';
-const UNKNOWN = 'cannot find contract by ID';
-const NONE_IMPLEMENTS = 'cannot find contract for this trait';
 /** Maximum functions of a trait: each is compared with the functions of every contract that may implement the trait. */
 const MAX_FUNCTIONS = 50;
 const contract_id = Type.String({ description: 'Contract identifier', examples: example('contract_id') });
@@ -83,7 +81,7 @@ export const contracts = [
       const names = functions.flatMap(({ name }) => (typeof name === 'string' ? [name] : []));
       const passes = (contractInterface: unknown) => implementsTrait(contractInterface, functions);
       const deployments = read.contracts.withInterface(names, passes, limit, offset);
-      if (deployments.length === 0) throw notFound(NONE_IMPLEMENTS);
+      if (deployments.length === 0) throw notFound('cannot find contract for this trait');
       return { limit, offset, results: serializedLazily(deployments, contract) };
     },
   }),
@@ -100,7 +98,8 @@ export const contracts = [
     notFound: 'Contract not found',
     etag: anyFork,
     history: 'thing',
-    handle: ({ params, read }) => contract(requireFound(read.contracts.anyDeployment(params.contract_id), UNKNOWN)),
+    handle: ({ params, read }) =>
+      contract(requireFound(read.contracts.anyDeployment(params.contract_id), 'cannot find contract by ID')),
   }),
   route({
     path: '/extended/v1/contract/{contract_id}/events',

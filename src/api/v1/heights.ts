@@ -4,7 +4,7 @@ import { ApiError, requireFound } from '../../http/errors.ts';
 import type { Heights } from '../../store/model/block.ts';
 import type { Reader } from '../../store/read/index-reader.ts';
 import { example } from '../shared/examples/examples.ts';
-import { blockText, type HeightOrHash, heightOrHash } from '../shared/parameters.ts';
+import { blockText, type HeightOrHash, heightOrHash, TIP } from '../shared/parameters.ts';
 
 /** A block by height or block hash; null for an empty text, which names none. */
 type Until = HeightOrHash | null;
@@ -49,9 +49,6 @@ interface Query {
 
 /** Description of the 404 of routes with `until_block`. */
 export const NO_BLOCK = 'Block not found: no block has the hash in `until_block`';
-
-/** Greater than any height: the tip. */
-const TIP = Number.MAX_SAFE_INTEGER;
 
 /**
  * Returns the height of the last block that an answer covers, which may be an orphan.

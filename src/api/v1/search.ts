@@ -11,6 +11,7 @@ import { StxBalanceWithTotals, stxBalanceWithTotals } from '../shared/address.ts
 import { Block, block } from '../shared/block.ts';
 import { example } from '../shared/examples/examples.ts';
 import { Hash, Height, Hex, named, Principal, UnixTime, words } from '../shared/fields.ts';
+import { TIP } from '../shared/parameters.ts';
 import {
   declarationsFor,
   FoundTransaction,
@@ -165,7 +166,7 @@ function byAddress(read: Reader, address: string, withMetadata: boolean): Search
   const entity = { entity_id: address, entity_type: 'standard_address' as const };
   if (!withMetadata) return { found: true, result: entity };
   requireWholeHistory(read);
-  const history = read.principals.stxHistory(address, Number.MAX_SAFE_INTEGER);
+  const history = read.principals.stxHistory(address, TIP);
   return { found: true, result: { ...entity, metadata: stxBalanceWithTotals(history, false) } };
 }
 

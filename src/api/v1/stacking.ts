@@ -149,8 +149,6 @@ const pox = Type.Transform(
   .Decode((name): StackingVersion => versions[name])
   .Encode((version): keyof typeof versions => `pox${version}`);
 
-const EVENTS = { maximum: 200, default: 96 };
-const DELEGATIONS = { maximum: 200, default: 100 };
 const height = (description: string) => Type.Integer({ minimum: 1, description, examples: example('block_height') });
 
 /** The contract's name is a segment of the path; any other name is answered like a path without a route. */
@@ -158,8 +156,6 @@ function checkContract(url: string): null {
   if (pathSegment(url, 3).startsWith('pox')) return null;
   throw new UnknownRouteError({ method: 'GET', url });
 }
-
-const UNKNOWN_TRANSACTION = 'could not find transaction by ID';
 
 /** A list without pages. */
 const StackingEvents = listOf(named('Results', {}), StackingEvent);
@@ -174,7 +170,7 @@ export const stacking = [
     summary: 'Events of a stacking contract',
     description: 'Returns the events that a stacking contract printed, newest first.',
     params: { pox },
-    query: legacyOffsetQuery(EVENTS),
+    query: legacyOffsetQuery({ maximum: 200, default: 96 }),
     response: UncountedPage(StackingEvent),
     history: 'since',
     handle: ({ params: { pox }, query, read }) =>
@@ -191,7 +187,7 @@ export const stacking = [
     notFound: 'Transaction not found',
     history: 'thing',
     handle: ({ params: { pox, tx_id }, read }) => {
-      const events = requireFound(read.stacking.ofTransaction(pox, tx_id), UNKNOWN_TRANSACTION);
+      const events = requireFound(read.stacking.ofTransaction(pox, tx_id), 'could not find transaction by ID');
       return { results: serializedLazily(events, stackingEvent) };
     },
   }),
@@ -218,7 +214,7 @@ export const stacking = [
       'Returns the delegations to a pool that are in force at a block, one for each stacker, newest first. With `unanchored` and without `height`, the request is for the next block, which is not found until it has arrived.',
     params: { pox, pool_principal: PrincipalParameter },
     query: {
-      ...legacyOffsetQuery(DELEGATIONS),
+      ...legacyOffsetQuery({ maximum: 200, default: 100 }),
       after_block: Type.Optional(height('Only delegations made after the block at this height are returned')),
       height: Type.Optional(height('Height of the block at which the delegations are in force (default: the tip)')),
       unanchored,

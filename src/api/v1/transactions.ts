@@ -30,8 +30,6 @@ import {
 import { FoundTransaction, foundTransaction, Transaction, transactionRows } from '../shared/transaction.ts';
 
 const tag = 'Transactions (v1)';
-const UNKNOWN = 'could not find transaction by ID';
-const NO_RAW = 'could not find raw transaction by ID';
 
 const eventQuery = {
   event_limit: limitOrDefault({ maximum: 100, default: 20 }),
@@ -189,7 +187,11 @@ export const transactions = [
       // Only texts with the first events are cached: a text for each offset would be too many.
       const mined = event_offset === 0 ? read.transactions.findMined(tx_id, rows) : undefined;
       if (mined !== undefined) return mined;
-      return serialize(read, requireFound(read.transactions.findInForks(tx_id), UNKNOWN), query);
+      return serialize(
+        read,
+        requireFound(read.transactions.findInForks(tx_id), 'could not find transaction by ID'),
+        query,
+      );
     },
   }),
   route({
@@ -211,7 +213,7 @@ export const transactions = [
     etag: transactionTag,
     history: 'thing',
     handle: ({ params: { tx_id }, read }) => {
-      const inForks = requireFound(read.transactions.findInForks(tx_id), NO_RAW);
+      const inForks = requireFound(read.transactions.findInForks(tx_id), 'could not find raw transaction by ID');
       return { raw_tx: toHex(inForks.transaction.raw) };
     },
   }),
@@ -228,7 +230,7 @@ export const transactionEvents = [
     summary: 'Events by transaction or address',
     description:
       'Returns the events of one transaction, or the events that name an address or were logged by it, newest first. Give either `tx_id` or `address`.',
-    tag: 'Transactions (v1)',
+    tag,
     deprecated: { replacement: null },
     query: {
       tx_id: Type.Optional(TxId),

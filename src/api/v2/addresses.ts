@@ -28,14 +28,11 @@ import {
 } from '../shared/address.ts';
 import { example } from '../shared/examples/examples.ts';
 import { named, SignedAmount } from '../shared/fields.ts';
-import { excludeFunctionArgs, Principal, PrincipalText, TxId } from '../shared/parameters.ts';
+import { excludeFunctionArgs, Principal, PrincipalText, TIP, TxId } from '../shared/parameters.ts';
 
 const tag = 'Addresses';
 const params = { principal: Principal };
 const balancesOfV3 = '/extended/v3/principals/{principal}/balances';
-
-/** Greater than any height: the tip. */
-const TIP = Number.MAX_SAFE_INTEGER;
 
 export const addressBalancesV2 = [
   route({
@@ -102,7 +99,7 @@ const transactionsOfV3 = '/extended/v3/principals/{principal}/transactions';
 /** Unlike other routes, these don't check the checksum: the list of a mistyped address is empty. */
 const transactionParams = { principal: PrincipalText };
 
-const page = legacyOffsetQuery({ maximum: 50, default: 20 });
+const pageQuery = legacyOffsetQuery({ maximum: 50, default: 20 });
 
 const transactionName: ItemName<TransactionKey> = {
   pattern: '(0x)?[a-fA-F0-9]{64}:\\d+:\\d+',
@@ -127,7 +124,7 @@ export const addressTransactionsV2 = [
       'Returns the transactions of an address with the sums of the assets that each one moved, newest first. Contract calls are returned without function signatures and argument names.',
     tag,
     params: transactionParams,
-    query: { ...page, cursor: flatCursor(transactionName), exclude_function_args: excludeFunctionArgs },
+    query: { ...pageQuery, cursor: flatCursor(transactionName), exclude_function_args: excludeFunctionArgs },
     response: FlatPage(AddressTransaction),
     notFound: NO_CURSOR,
     deprecated: { replacement: transactionsOfV3 },
@@ -150,7 +147,7 @@ export const addressTransactionsV2 = [
       'Returns the events of one transaction that moved assets of an address, in the order in which they happened.',
     tag,
     params: { ...transactionParams, tx_id: TxId },
-    query: page,
+    query: pageQuery,
     response: OffsetPage(AddressTransactionEvent),
     notFound: UNKNOWN,
     deprecated: { replacement: `${transactionsOfV3}/{tx_id}/balance-changes` },

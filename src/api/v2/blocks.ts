@@ -53,7 +53,6 @@ const [BurnBlock, burnBlock] = object<AnchorBurnBlock>('BurnBlock')({
 });
 
 const tag = 'Blocks';
-const BLOCKS = 'blocks';
 const UNKNOWN = 'Block not found';
 const NO_EARLIER_BLOCK = 'No block found at or before the given timestamp';
 
@@ -86,7 +85,7 @@ export const blocks = (now: () => number): Route[] => [
     etag: chainTip,
     history: 'since',
     handle: ({ query, read }) => {
-      const list = flatList(BLOCKS, blockName, query);
+      const list = flatList('blocks', blockName, query);
       return list.page(read.blocks.page(...list.start, chainBlockRows));
     },
   }),
@@ -196,9 +195,7 @@ export const burnBlocks = [
     response: OffsetPage(BurnBlock),
     etag: chainTip,
     history: 'since',
-    handle: ({ query, read }) => {
-      return offsetPage(query, read.burnBlocks.page(query.limit, query.offset), burnBlock);
-    },
+    handle: ({ query, read }) => offsetPage(query, read.burnBlocks.page(query.limit, query.offset), burnBlock),
   }),
   route({
     path: '/extended/v2/burn-blocks/{height_or_hash}',

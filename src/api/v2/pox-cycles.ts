@@ -79,9 +79,6 @@ const UNKNOWN = 'Not found';
 const UNKNOWN_CYCLE = 'PoX cycle not found';
 const UNKNOWN_SIGNER = 'PoX cycle signer not found';
 
-const SIGNERS = { maximum: 250, default: 100 };
-const STACKERS = { maximum: 200, default: 100 };
-
 const cycle_number = Type.Integer({ description: 'Number of a reward cycle', examples: example('cycle_number') });
 const signer_key = Type.Transform(
   Type.String({
@@ -94,7 +91,7 @@ const signer_key = Type.Transform(
   .Decode(fromHex)
   .Encode(toHex);
 
-const knownCycle = (read: Reader, cycle: number): RewardCycle =>
+const requireCycle = (read: Reader, cycle: number): RewardCycle =>
   requireFound(read.rewardCycles.find(cycle), UNKNOWN_CYCLE);
 
 const family = { tag, etag: chainTip, history: 'whole' } as const;
@@ -134,11 +131,11 @@ export const poxCycles = [
     summary: 'Signers of a reward cycle (v2)',
     description: 'Returns the signers of a reward cycle, largest weight first.',
     params: { cycle_number },
-    query: legacyOffsetQuery(SIGNERS),
+    query: legacyOffsetQuery({ maximum: 250, default: 100 }),
     response: OffsetPage(PoxSigner),
     notFound: UNKNOWN_CYCLE,
     handle: ({ params: { cycle_number }, query, read }) => {
-      const cycle = knownCycle(read, cycle_number);
+      const cycle = requireCycle(read, cycle_number);
       const page = read.rewardCycles.signers(cycle_number, query.limit, query.offset);
       return offsetPage(query, page, (signer) => poxSigner(signer, cycle));
     },
@@ -153,7 +150,7 @@ export const poxCycles = [
     response: PoxSigner,
     notFound: 'Signer not found in this PoX cycle',
     handle: ({ params: { cycle_number, signer_key }, read }) => {
-      const cycle = knownCycle(read, cycle_number);
+      const cycle = requireCycle(read, cycle_number);
       return poxSigner(requireFound(read.rewardCycles.signer(cycle_number, signer_key), UNKNOWN), cycle);
     },
   }),
@@ -165,11 +162,11 @@ export const poxCycles = [
     description:
       'Returns the stackers that a signer represents in a reward cycle of pox-4, largest locked amount first.',
     params: { cycle_number, signer_key },
-    query: legacyOffsetQuery(STACKERS),
+    query: legacyOffsetQuery({ maximum: 200, default: 100 }),
     response: OffsetPage(PoxStacker),
     notFound: UNKNOWN_SIGNER,
     handle: ({ params: { cycle_number, signer_key }, query, read }) => {
-      knownCycle(read, cycle_number);
+      requireCycle(read, cycle_number);
       requireFound(read.rewardCycles.signer(cycle_number, signer_key), UNKNOWN_SIGNER);
       const page = read.rewardCycles.stackers(cycle_number, signer_key, query.limit, query.offset);
       return offsetPage(query, page, poxStacker);
@@ -177,7 +174,7 @@ export const poxCycles = [
   }),
 ];
 
-const query = offsetQuery({ maximum: 30, default: 20 });
+const transactionsQuery = offsetQuery({ maximum: 30, default: 20 });
 
 /** Outputs of Bitcoin transactions that paid stackers. */
 export const poxTransactions = [
@@ -189,7 +186,7 @@ export const poxTransactions = [
       'Returns the rewards that the transactions of a Bitcoin block paid to stackers, ordered by transaction id. `latest` stands for the newest Bitcoin block that paid any.',
     tag: 'Burn blocks',
     params: { height_or_hash: BurnBlockParameter },
-    query,
+    query: transactionsQuery,
     response: OffsetPage(PoxTransaction),
     etag: chainAndBurnBlock,
     history: 'payouts',
@@ -208,7 +205,7 @@ export const poxTransactions = [
         examples: example('bitcoin_address'),
       }),
     },
-    query,
+    query: transactionsQuery,
     response: OffsetPage(PoxTransaction),
     etag: chainAndBurnBlock,
     history: 'payouts',

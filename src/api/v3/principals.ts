@@ -245,8 +245,8 @@ export const balances = [
   }),
 ];
 
-/** The list's name for cursors, which doesn't depend on the order or repetition of ids. */
-const listOf = (principal: string, txIds: readonly Uint8Array[]) =>
+/** The name of a list for its cursors, which doesn't depend on the order or repetition of ids. */
+const balanceChangesList = (principal: string, txIds: readonly Uint8Array[]) =>
   `balance-changes ${principal} ${[...new Set(txIds.map(toHex))].sort().join(' ')}`;
 
 /** Balance changes of a principal; empty for transactions that are unknown or don't involve the principal. */
@@ -264,7 +264,7 @@ export const balanceChanges = [
     etag: transaction,
     history: 'since',
     handle: ({ params: { principal, tx_id }, query, read }) => {
-      const list = cursorList(`transaction-${listOf(principal, [tx_id])}`, query);
+      const list = cursorList(`transaction-${balanceChangesList(principal, [tx_id])}`, query);
       return list.page(read.principals.balanceChanges(principal, [tx_id], ...list.start), balanceChange);
     },
   }),
@@ -286,7 +286,7 @@ export const balanceChanges = [
     response: CursorPage(TransactionBalanceChange),
     history: 'since',
     handle: ({ params: { principal }, query, read }) => {
-      const list = cursorList(listOf(principal, query.tx_id), query);
+      const list = cursorList(balanceChangesList(principal, query.tx_id), query);
       return list.page(read.principals.balanceChanges(principal, query.tx_id, ...list.start), transactionBalanceChange);
     },
   }),

@@ -294,7 +294,6 @@ export const search = [
   }),
 ];
 
-const LIST = 'mempool-transactions';
 export const mempool = [
   route({
     path: '/extended/v3/mempool/transactions',
@@ -307,7 +306,7 @@ export const mempool = [
     etag: mempoolTag,
     history: 'pending',
     handle: ({ query, read }) => {
-      const list = cursorList(LIST, query);
+      const list = cursorList('mempool-transactions', query);
       return list.page(read.mempool.page(...list.start, pendingRows));
     },
   }),

@@ -4,7 +4,7 @@
  */
 import { type Static, type TSchema, Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
-import { type AskedQuery, type Queries, SQL_LIMITS } from '../../api/stackside/sql.ts';
+import { type Queries, type QueryRequest, SQL_LIMITS } from '../../api/stackside/sql.ts';
 import {
   CheckFinding,
   type InspectionKind,
@@ -159,7 +159,7 @@ export function queries({
 }): Queries & { stop(): Promise<void> } {
   const running = new Set<OwnProcess>();
 
-  function begin({ query, parameters, format, maxRows, timeout }: AskedQuery): OwnProcess {
+  function begin({ query, parameters, format, maxRows, timeout }: QueryRequest): OwnProcess {
     if (running.size >= atOnce)
       throw new ApiError(429, `${atOnce} queries are running; cancel one, or wait until it ends`);
     const request: SqlRequest = { query, parameters, format: format === 'json' ? 'rows' : format };
