@@ -198,9 +198,9 @@ function requireChecksum(text: string): string {
   );
 }
 
-/** An address, or a contract's identifier. */
-export const Principal = identifierParameter(PrincipalText, requireChecksum);
-export const Address = identifierParameter(AddressText, requireChecksum);
+/** As {@link PrincipalParameter} and {@link AddressParameter}, with the errors of v1 and v2, which quote the text. */
+export const LegacyPrincipal = identifierParameter(PrincipalText, requireChecksum);
+export const LegacyAddress = identifierParameter(AddressText, requireChecksum);
 
 /** A hash in the path. Its length isn't checked: a hash of a wrong length is answered like an unknown one. */
 export const HexHash = Type.Transform(

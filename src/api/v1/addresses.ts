@@ -25,7 +25,7 @@ import {
 } from '../shared/address.ts';
 import { TransactionEvent } from '../shared/event.ts';
 import { example } from '../shared/examples/examples.ts';
-import { excludeFunctionArgs, type HeightOrHash, Principal, TxId } from '../shared/parameters.ts';
+import { excludeFunctionArgs, type HeightOrHash, LegacyPrincipal, TxId } from '../shared/parameters.ts';
 import {
   declarationsFor,
   MempoolTransaction,
@@ -36,7 +36,7 @@ import {
 import { heightQuery, NO_BLOCK, parseHeights, untilHeight, untilQuery } from './heights.ts';
 
 const tag = 'Addresses';
-const params = { principal: Principal };
+const params = { principal: LegacyPrincipal };
 const v3 = '/extended/v3/principals/{principal}';
 
 const family = { tag, params, notFound: NO_BLOCK } as const;

@@ -6,7 +6,7 @@ import { legacyOffsetQuery, OffsetPage, offsetPage } from '../../http/pagination
 import { route } from '../../http/route.ts';
 import type { PendingFeeAndSize } from '../../store/model/transaction.ts';
 import { named, nullable, words } from '../shared/fields.ts';
-import { excludeFunctionArgs, Principal, unanchored } from '../shared/parameters.ts';
+import { excludeFunctionArgs, LegacyPrincipal, unanchored } from '../shared/parameters.ts';
 import { declarationsFor, MempoolTransaction, mempoolTransaction } from '../shared/transaction.ts';
 
 /** Types of pending transactions that are counted. */
@@ -75,10 +75,10 @@ export const mempool = [
     deprecated: { replacement: '/extended/v3/mempool/transactions' },
     query: {
       ...legacyOffsetQuery({ maximum: 50, default: 20 }),
-      sender_address: Type.Optional(Principal),
-      recipient_address: Type.Optional(Principal),
+      sender_address: Type.Optional(LegacyPrincipal),
+      recipient_address: Type.Optional(LegacyPrincipal),
       address: Type.Optional({
-        ...Principal,
+        ...LegacyPrincipal,
         description: 'Address that is the sender, the sponsor, the recipient or the contract',
       }),
       order_by: Type.Optional({ ...words('age', 'size', 'fee'), description: 'Property that orders the transactions' }),

@@ -20,7 +20,7 @@ import { Redirect, type Route, route, WITHOUT_INDEX } from '../../http/route.ts'
 import type { StackingVersion, StackingEvent as StoredStackingEvent } from '../../store/model/staking.ts';
 import { example } from '../shared/examples/examples.ts';
 import { Amount, bitcoinAddress, Hash, Height, Hex, named, nullable, Principal, Uint64 } from '../shared/fields.ts';
-import { HexHash, Principal as PrincipalParameter, unanchored } from '../shared/parameters.ts';
+import { HexHash, LegacyPrincipal, unanchored } from '../shared/parameters.ts';
 
 const Integer = Type.String({ $id: 'IntegerText', pattern: '^[0-9]+$' });
 const BurnHeight = Type.String({
@@ -198,7 +198,7 @@ export const stacking = [
     summary: 'Stacking events of a stacker',
     description:
       'Returns all events that a stacking contract printed about a stacker, newest first. For a pool these are its aggregation commits.',
-    params: { pox, principal: PrincipalParameter },
+    params: { pox, principal: LegacyPrincipal },
     response: StackingEvents,
     history: 'since',
     handle: ({ params: { pox, principal }, read }) => ({
@@ -212,7 +212,7 @@ export const stacking = [
     summary: 'Delegations to a pool',
     description:
       'Returns the delegations to a pool that are in force at a block, one for each stacker, newest first. With `unanchored` and without `height`, the request is for the next block, which is not found until it has arrived.',
-    params: { pox, pool_principal: PrincipalParameter },
+    params: { pox, pool_principal: LegacyPrincipal },
     query: {
       ...legacyOffsetQuery({ maximum: 200, default: 100 }),
       after_block: Type.Optional(height('Only delegations made after the block at this height are returned')),

@@ -25,7 +25,7 @@ import {
   words,
 } from '../shared/fields.ts';
 import { RULES } from '../shared/identifiers.ts';
-import { NftAssetParameter, Principal as PrincipalParameter } from '../shared/parameters.ts';
+import { LegacyPrincipal, NftAssetParameter } from '../shared/parameters.ts';
 import { type Declarations, declarationsFor, Transaction, transaction } from '../shared/transaction.ts';
 import { untilQuery } from './heights.ts';
 
@@ -161,7 +161,7 @@ export const tokensV1 = [
     description:
       'Returns the instances of non-fungible tokens that a principal owns, starting with the one received last.',
     query: {
-      principal: PrincipalParameter,
+      principal: LegacyPrincipal,
       asset_identifiers: Type.Optional(
         Type.Array(NftAssetParameter, {
           description: 'Asset identifiers to return, separated by commas or as repeated keys',

@@ -19,9 +19,9 @@ import { eventTypes, TransactionEvent, transactionEvent } from '../shared/event.
 import { example } from '../shared/examples/examples.ts';
 import { Hash, Hex, named, nullable, words } from '../shared/fields.ts';
 import {
-  Address,
   excludeFunctionArgs,
-  Principal,
+  LegacyAddress,
+  LegacyPrincipal,
   SpelledTxId,
   TransactionTypes,
   TxId,
@@ -80,8 +80,8 @@ export const transactions = [
         ...words('block_height', 'burn_block_time', 'fee'),
         description: 'Property that orders the transactions',
       }),
-      from_address: Type.Optional(Address),
-      to_address: Type.Optional(Principal),
+      from_address: Type.Optional(LegacyAddress),
+      to_address: Type.Optional(LegacyPrincipal),
       start_time: Type.Optional(
         Type.Integer({
           description: 'Earliest time of the Bitcoin block, in Unix seconds',
@@ -94,7 +94,7 @@ export const transactions = [
           examples: example('block_time'),
         }),
       ),
-      contract_id: Type.Optional(Principal),
+      contract_id: Type.Optional(LegacyPrincipal),
       function_name: Type.Optional(
         Type.String({
           description: 'Name of the function that a contract call calls',
@@ -234,7 +234,7 @@ export const transactionEvents = [
     deprecated: { replacement: null },
     query: {
       tx_id: Type.Optional(TxId),
-      address: Type.Optional(Principal),
+      address: Type.Optional(LegacyPrincipal),
       type: Type.Optional(
         Type.Array(words(...types), { description: 'Event types to return, separated by commas or as repeated keys' }),
       ),

@@ -28,10 +28,10 @@ import {
 } from '../shared/address.ts';
 import { example } from '../shared/examples/examples.ts';
 import { named, SignedAmount } from '../shared/fields.ts';
-import { excludeFunctionArgs, Principal, PrincipalText, TIP, TxId } from '../shared/parameters.ts';
+import { excludeFunctionArgs, LegacyPrincipal, PrincipalText, TIP, TxId } from '../shared/parameters.ts';
 
 const tag = 'Addresses';
-const params = { principal: Principal };
+const params = { principal: LegacyPrincipal };
 const balancesOfV3 = '/extended/v3/principals/{principal}/balances';
 
 export const addressBalancesV2 = [
