@@ -170,39 +170,39 @@ const counts = <K extends string>(list: readonly (readonly [K, number])[]): { [N
   return Object.keys(sums).length === 0 ? null : sums;
 };
 
+const ft = ({ name, symbol, decimals, supply, uri }: TokenFacts) =>
+  withoutNulls({ name, symbol, decimals: exactDecimals(decimals), total_supply: supply, token_uri: uri });
+
+const contractFields = (contractId: string, txId: Uint8Array, asset: string) => ({
+  tx_id: toHex(txId),
+  sender_address: splitPrincipal(contractId).address,
+  asset_identifier: asset,
+});
+
+const listedFt = ({ contractId, asset, txId, ...facts }: ListedFt): Static<typeof ListedFtMetadata> => ({
+  ...ft(facts),
+  ...contractFields(contractId, txId, asset),
+  contract_principal: contractId,
+});
+
+const family = { tag: 'Token metadata', errors } as const;
+const single = {
+  ...family,
+  notFound: 'Contract or token not found',
+  refusals: {
+    422: 'A locale was given, the metadata of the token is still being read, or the contract failed: `message` has the reason',
+  },
+  history: 'thing',
+} as const;
+
 /**
  * The routes of tokens' metadata, each with its alias without `v1`.
  * @param version as `versionText` makes it @param fetches whether this server fetches metadata from the node
  */
 export function metadataRoutes(version: string, fetches: boolean): Route[] {
-  const ft = ({ name, symbol, decimals, supply, uri }: TokenFacts) =>
-    withoutNulls({ name, symbol, decimals: exactDecimals(decimals), total_supply: supply, token_uri: uri });
-
-  const contractFields = (contractId: string, txId: Uint8Array, asset: string) => ({
-    tx_id: toHex(txId),
-    sender_address: splitPrincipal(contractId).address,
-    asset_identifier: asset,
-  });
-
-  const listedFt = ({ contractId, asset, txId, ...facts }: ListedFt): Static<typeof ListedFtMetadata> => ({
-    ...ft(facts),
-    ...contractFields(contractId, txId, asset),
-    contract_principal: contractId,
-  });
-
-  const shared = { tag: 'Token metadata', errors } as const;
-  const single = {
-    ...shared,
-    notFound: 'Contract or token not found',
-    refusals: {
-      422: 'A locale was given, the metadata of the token is still being read, or the contract failed: `message` has the reason',
-    },
-    history: 'thing',
-  } as const;
-
   const routesAt = (base: string, hidden: boolean): Route[] => [
     route({
-      ...shared,
+      ...family,
       hidden,
       path: base,
       operationId: 'getTokenMetadataStatus',
@@ -227,7 +227,7 @@ export function metadataRoutes(version: string, fetches: boolean): Route[] {
       },
     }),
     route({
-      ...shared,
+      ...family,
       hidden,
       path: `${base}/ft`,
       operationId: 'getFtMetadataList',
