@@ -211,67 +211,31 @@ const MAX_RANGE_SECONDS = 3_600;
 
 /** Evaluates the alerts over the metrics of this process. */
 export class Alerts {
+  /** Oldest first. */
   readonly #readings: Reading[] = [];
   /** The highest values of counters, by metric and labels. */
   readonly #counters = new Map<string, number>();
   /** Start of the time for which each condition has been true, in Unix seconds, by alert and labels. */
   #since = new Map<string, number>();
 
-  /** Adds all values at a time, in Unix seconds, and evaluates the alerts. @returns the alerts, worst first */
-  add(time: number, series: readonly Series[]): Alert[] {
-    const needed = series.filter(({ name }) => metricNames.has(name));
-    const read = needed.map((item) => {
-      const key = item.name + JSON.stringify(item.labels);
-      return [key, { ...item, value: this.#withoutGap(key, item) }] as const;
-    });
-    this.#readings.push({ time, series: new Map(read) });
-    while ((this.#readings[0]?.time ?? time) < time - MAX_RANGE_SECONDS) this.#readings.shift();
+  /** Stores all values at a time, in Unix seconds, and evaluates the alerts. @returns the alerts, worst first */
+  evaluate(time: number, series: readonly Series[]): Alert[] {
+    this.#store(time, series);
     const since = new Map<string, number>();
-    const alerts = rules.map(({ alert: name, expr, for: holding = '0m', labels, annotations }): Alert => {
-      const condition = conditions[name];
-      const shared = {
-        name,
-        severity: labels.severity,
-        description: meaningOf(annotations.description, null),
-        meaning: meaningOf(annotations.summary, condition?.bound ?? null),
-        for_seconds: 60 * Number.parseInt(holding, 10),
-      };
-      if (condition === undefined) {
-        return {
-          ...shared,
-          state: 'elsewhere',
-          since: null,
-          summaries: [],
-          measure: null,
-          threshold: null,
-          values: [],
-        };
-      }
-      const { bound, format = number } = condition;
-      const values = valuesOf(condition, this.#readings);
-      const firing = values.filter(({ value }) => (bound === null ? value === 0 : value > bound));
-      const starts = firing.map((entry) => {
-        const key = name + JSON.stringify(entry.labels);
-        const start = this.#since.get(key) ?? time;
-        since.set(key, start);
-        return start;
-      });
-      const start = starts.length === 0 ? null : Math.min(...starts);
-      return {
-        ...shared,
-        state: stateAfter(start === null ? null : time - start, shared.for_seconds),
-        since: start,
-        summaries: firing.map((entry) => summaryOf(annotations.summary, entry)),
-        measure: expr.replace(/ (?:>|==) \S+$/, ''),
-        threshold: bound === null ? 'equal to 0' : `above ${format(bound)}`,
-        values: values
-          .map(({ labels, value }) => ({ labels, value, text: format(value) }))
-          .sort((a, b) => b.value - a.value)
-          .slice(0, MAX_VALUES),
-      };
-    });
+    const alerts = rules.map((rule) => this.#evaluateRule(rule, time, since));
     this.#since = since;
     return alerts.sort((a, b) => STATES.indexOf(a.state) - STATES.indexOf(b.state));
+  }
+
+  #store(time: number, series: readonly Series[]): void {
+    const values = new Map<string, Series>();
+    for (const item of series) {
+      if (!metricNames.has(item.name)) continue;
+      const key = item.name + JSON.stringify(item.labels);
+      values.set(key, { ...item, value: this.#withoutGap(key, item) });
+    }
+    this.#readings.push({ time, series: values });
+    while ((this.#readings[0]?.time ?? time) < time - MAX_RANGE_SECONDS) this.#readings.shift();
   }
 
   /** Returns a value; for a counter its highest value, since it is lower while an API thread doesn't answer. */
@@ -280,6 +244,52 @@ export class Alerts {
     const highest = Math.max(value, this.#counters.get(key) ?? value);
     this.#counters.set(key, highest);
     return highest;
+  }
+
+  /** @param since gets the start of the condition for each value that meets it */
+  #evaluateRule(rule: Rule, time: number, since: Map<string, number>): Alert {
+    const { alert: name, expr, for: holding = '0m', labels, annotations } = rule;
+    const condition = conditions[name];
+    const described = {
+      name,
+      severity: labels.severity,
+      description: meaningOf(annotations.description, null),
+      meaning: meaningOf(annotations.summary, condition?.bound ?? null),
+      for_seconds: 60 * Number.parseInt(holding, 10),
+    };
+    if (condition === undefined) {
+      return {
+        ...described,
+        state: 'elsewhere',
+        since: null,
+        summaries: [],
+        measure: null,
+        threshold: null,
+        values: [],
+      };
+    }
+    const { bound, format = number } = condition;
+    const values = valuesOf(condition, this.#readings);
+    const firing = values.filter(({ value }) => (bound === null ? value === 0 : value > bound));
+    const starts = firing.map((entry) => {
+      const key = name + JSON.stringify(entry.labels);
+      const start = this.#since.get(key) ?? time;
+      since.set(key, start);
+      return start;
+    });
+    const start = starts.length === 0 ? null : Math.min(...starts);
+    return {
+      ...described,
+      state: stateAfter(start === null ? null : time - start, described.for_seconds),
+      since: start,
+      summaries: firing.map((entry) => summaryOf(annotations.summary, entry)),
+      measure: expr.replace(/ (?:>|==) \S+$/, ''),
+      threshold: bound === null ? 'equal to 0' : `above ${format(bound)}`,
+      values: values
+        .map(({ labels, value }) => ({ labels, value, text: format(value) }))
+        .sort((a, b) => b.value - a.value)
+        .slice(0, MAX_VALUES),
+    };
   }
 }
 
@@ -309,7 +319,7 @@ export function watchAlerts(
   async function turn(): Promise<void> {
     const series = await metrics();
     const time = Math.floor(clock.now() / 1_000);
-    last = { at: time, alerts: alerts.add(time, series) };
+    last = { at: time, alerts: alerts.evaluate(time, series) };
   }
   const passes = (error: unknown) => error instanceof Error;
   const { stop } = startLoop({ clock, everyMs: EVERY_MS, turn, passes, failed });

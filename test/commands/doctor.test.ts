@@ -105,7 +105,7 @@ test.each([
     const readiness = await after(60 * minutes - now() / 1_000);
     const status: ServerStatus = { ...SERVER, ...readiness, index: SERVER.index, node: SERVER.node };
     const series = await operations.series();
-    const alert = alerts.add(now() / 1_000, series).find(({ name }) => name === 'StacksideNoBlocks')?.state;
+    const alert = alerts.evaluate(now() / 1_000, series).find(({ name }) => name === 'StacksideNoBlocks')?.state;
     const { events } = checkFacts({ server: status });
     const isOld = !isSimulated && minutes > 60;
     expect([minutes, chainState(status, false).word]).toEqual([minutes, isOld ? 'Stale' : 'Live']);

@@ -219,7 +219,7 @@ test.each(cases.map((item) => [item.name, item] as const))(
   (_, item) => {
     const evaluated = new Alerts();
     let states: ServerAlert[] = [];
-    for (let minute = 0; minute <= 45; minute++) states = evaluated.add(minute * 60, seriesAt(item, minute));
+    for (let minute = 0; minute <= 45; minute++) states = evaluated.evaluate(minute * 60, seriesAt(item, minute));
     expect(states.filter(({ state }) => state === 'elsewhere').map(({ name }) => name)).toEqual(elsewhere);
     const expected = item.promql_expr_test
       .flatMap(({ exp_samples }) => exp_samples)
@@ -235,7 +235,7 @@ test.each(cases.map((item) => [item.name, item] as const))(
 test('alerts that fired end after the server recovered', () => {
   const [healthy, wrong] = cases;
   const evaluated = new Alerts();
-  for (let minute = 0; minute <= 45; minute++) evaluated.add(minute * 60, seriesAt(wrong!, minute));
+  for (let minute = 0; minute <= 45; minute++) evaluated.evaluate(minute * 60, seriesAt(wrong!, minute));
   // Counters stay at their last value.
   const last = new Map(seriesAt(wrong!, 45).map((series) => [series.name + JSON.stringify(series.labels), series]));
   const recovered = new Map(
@@ -244,7 +244,7 @@ test('alerts that fired end after the server recovered', () => {
   const series = [...new Map([...recovered, ...last])].map(([key, value]) =>
     /_(total|bucket|count)$/.test(value.name) ? value : (recovered.get(key) ?? { ...value, value: 0 }),
   );
-  const firingAt = (minute: number) => firingOf(evaluated.add(minute * 60, series));
+  const firingAt = (minute: number) => firingOf(evaluated.evaluate(minute * 60, series));
   // The others are about the growth of counters in up to 15 minutes, and in the last hour.
   expect(firingAt(46)).toEqual([
     'StacksideConnectionsFailed',
@@ -265,7 +265,7 @@ test('alerts that fired end after the server recovered', () => {
 test('a counter that is lower for a moment, because an API thread does not answer, did not start again', () => {
   const evaluated = new Alerts();
   const firingAt = (minute: number, value: number) =>
-    firingOf(evaluated.add(minute * 60, [{ name: 'stackside_read_timeouts_total', labels: {}, value }]));
+    firingOf(evaluated.evaluate(minute * 60, [{ name: 'stackside_read_timeouts_total', labels: {}, value }]));
   expect([5, 5, 3, 5].map((value, minute) => firingAt(minute, value))).toEqual([[], [], [], []]);
   expect(firingAt(4, 6)).toEqual(['StacksideSnapshotsCutOff']);
 });
@@ -275,14 +275,14 @@ test('a counter that was lower at the start of the range, because an API thread 
   const counter = (value: number) => [{ name: 'stackside_read_timeouts_total', labels: {}, value }];
   const lower: Readonly<Record<number, number>> = { 2: 3, 3: 4 };
   for (let minute = 0; minute <= 20; minute++)
-    expect([minute, firingOf(evaluated.add(minute * 60, counter(lower[minute] ?? 5)))]).toEqual([minute, []]);
-  expect(firingOf(evaluated.add(21 * 60, counter(6)))).toEqual(['StacksideSnapshotsCutOff']);
+    expect([minute, firingOf(evaluated.evaluate(minute * 60, counter(lower[minute] ?? 5)))]).toEqual([minute, []]);
+  expect(firingOf(evaluated.evaluate(21 * 60, counter(6)))).toEqual(['StacksideSnapshotsCutOff']);
 });
 
 test('an alert is pending until its condition has held long enough, and quiet when the condition ends', () => {
   const evaluated = new Alerts();
   const stateAt = (seconds: number, text: string) =>
-    evaluated.add(seconds, parseMetrics(text)).find(({ name }) => name === 'StacksideNoBlocks');
+    evaluated.evaluate(seconds, parseMetrics(text)).find(({ name }) => name === 'StacksideNoBlocks');
   const old = 'stackside_tip_age_seconds 7300';
   expect(stateAt(0, old)).toMatchObject({ state: 'pending', since: 0 });
   expect(stateAt(240, old)?.state).toBe('pending');
@@ -302,7 +302,7 @@ test('an alert is pending until its condition has held long enough, and quiet wh
 });
 
 test('the meaning of a quiet alert has its bound, and no gaps', () => {
-  const meanings = Object.fromEntries(new Alerts().add(0, []).map(({ name, meaning }) => [name, meaning]));
+  const meanings = Object.fromEntries(new Alerts().evaluate(0, []).map(({ name, meaning }) => [name, meaning]));
   expect(Object.values(meanings).filter((meaning) => /…|\{\{/.test(meaning))).toEqual([]);
   expect(meanings).toMatchObject({
     StacksideBehindNode: 'Stackside on this server is more than 2 blocks behind its node',
@@ -320,7 +320,7 @@ test('alerts leave out rates over no time and shares of no requests', () => {
   const requests = (status: number) => `http_request_duration_seconds_count{status_code="${status}"} 5`;
   const series = parseMetrics(['chainhooks_auth_failures_total 3', requests(200), requests(500)].join('\n'));
   const valuesAt = (seconds: number) => {
-    const states = evaluated.add(seconds, series);
+    const states = evaluated.evaluate(seconds, series);
     return ['StacksideWrongKeys', 'StacksideRequestsFail'].map((alert) =>
       states.find(({ name }) => name === alert)?.values.map(({ text }) => text),
     );
@@ -331,7 +331,7 @@ test('alerts leave out rates over no time and shares of no requests', () => {
 });
 
 test('thresholds have the unit of their measure', () => {
-  const thresholds = Object.fromEntries(new Alerts().add(0, []).map(({ name, threshold }) => [name, threshold]));
+  const thresholds = Object.fromEntries(new Alerts().evaluate(0, []).map(({ name, threshold }) => [name, threshold]));
   expect(thresholds).toMatchObject({
     StacksideCannotWrite: 'equal to 0',
     StacksideNoBlocks: 'above 1 h',

@@ -134,7 +134,7 @@ async function askServer(url: string, clock: Clock): Promise<Pick<Facts, 'server
   const status = text === null ? undefined : parsedJson(text);
   if (!Value.Check(ServerStatus, status)) return { server: null, alerts: [] };
   const metrics = (await askText(url, '/metrics', clock)) ?? '';
-  const alerts = new Alerts().add(Math.floor(clock.now() / MILLISECONDS), parseMetrics(metrics));
+  const alerts = new Alerts().evaluate(Math.floor(clock.now() / MILLISECONDS), parseMetrics(metrics));
   return { server: status, alerts: alerts.filter(({ state }) => state === 'firing' || state === 'pending') };
 }
 
