@@ -8,6 +8,7 @@ import { NoSnapshotError } from '../store/model/read-errors.ts';
 import type { Snapshots } from '../store/read/snapshots.ts';
 import {
   type ConnectionEvent,
+  type ControlFrame,
   connectionGuard,
   Inboxes,
   type LiveMetrics,
@@ -64,13 +65,56 @@ const [WEBSOCKET, ENGINE] = REALTIME_PATHS;
 type Realtime = RealtimeServer<SocketData>;
 
 const isRpc = (socket: Socket): socket is Bun.ServerWebSocket<RpcConnection> => socket.data instanceof RpcConnection;
-const isEngine = (socket: Socket): socket is Bun.ServerWebSocket<IoSocketData> => 'transport' in socket.data;
+
+/** The handlers of a protocol's WebSockets. @template Data the data of its sockets */
+interface SocketHandlers<Data> {
+  opened(socket: Bun.ServerWebSocket<Data>): void;
+  received(socket: Bun.ServerWebSocket<Data>, message: string | Buffer): void;
+  heard(socket: Bun.ServerWebSocket<Data>, frame: ControlFrame): void;
+  closed(socket: Bun.ServerWebSocket<Data>, code: number, reason: string): void;
+}
 
 const refusal = ({ status, message, code, headers }: ApiError): Response =>
   Response.json(problem(status, message, code), {
     status,
     headers: { ...headers, 'access-control-allow-origin': '*' },
   });
+
+/** Makes the function that counts the requests of a handler, and refuses those beyond the limits of their clients. */
+function limitedHandlers(limiter: RateLimiter | null, clientAddress: RealtimeOptions['clientAddress']) {
+  /**
+   * Counts a request.
+   * @returns a function that counts a message of the connection that the request opens, and throws MessageError beyond the
+   *   limit
+   * @throws ApiError beyond the limit, or if the request lacks a required key
+   */
+  function countRequest(request: Request, server: Bun.Server<unknown>): () => void {
+    const address = limiter === null ? null : clientAddress(request, server);
+    if (limiter === null || address === null) return () => {};
+    const client = limiter.clientOf(request.headers, address);
+    limiter.charge(client, 1);
+    return () => {
+      try {
+        limiter.charge(client, 1);
+      } catch (error) {
+        if (!(error instanceof ApiError)) throw error;
+        throw new MessageError(`a client must NOT send more than ${client.perMinute} messages a minute`);
+      }
+    };
+  }
+
+  return (answer: (request: Request, server: Bun.Server<unknown>, count: () => void) => ReturnType<Handler>): Handler =>
+    (request, server) => {
+      let count: () => void;
+      try {
+        count = countRequest(request, server);
+      } catch (error) {
+        if (!(error instanceof ApiError)) throw error;
+        return refusal(error);
+      }
+      return answer(request, server, count);
+    };
+}
 
 const PING_INTERVAL_MS = 5_000;
 
@@ -93,15 +137,26 @@ export function startRealtime(options: RealtimeOptions): Realtime {
     maxBacklog,
     clock,
   };
+  const rpc: SocketHandlers<RpcConnection> = {
+    opened(socket) {
+      rpcConnections.add(socket.data);
+      socket.data.opened(socket);
+    },
+    received: ({ data }, message) => data.received(message),
+    heard: ({ data }, frame) => data.heard(frame),
+    closed({ data }) {
+      rpcConnections.delete(data);
+      data.closed();
+    },
+  };
+  /** Null before the first request for Socket.IO, so also before its first WebSocket. */
   let io: SocketIo | null = null;
+  const handlersOf = (socket: Socket) => (isRpc(socket) ? rpc : io) as SocketHandlers<SocketData>;
   const inboxes = new Inboxes<Socket>(turns, (socket, message) => {
     // The connection is closed, so its waiting messages are dropped.
     if (socket.readyState !== WebSocket.OPEN) return;
-    if (typeof message === 'symbol') {
-      if (isRpc(socket)) socket.data.heard(message);
-      else if (isEngine(socket)) io?.heard(socket);
-    } else if (isRpc(socket)) socket.data.received(message);
-    else if (isEngine(socket)) io?.received(socket, message);
+    if (typeof message === 'symbol') handlersOf(socket).heard(socket, message);
+    else handlersOf(socket).received(socket, message);
   });
   const optionsOf = (socket: Socket) => (isRpc(socket) ? rpcOptions : ioOptions);
   // After a close frame, the runtime would continue to read until the client closes the connection.
@@ -121,40 +176,7 @@ export function startRealtime(options: RealtimeOptions): Realtime {
   });
   const endBeating = clock.every(pingIntervalMs, beat);
 
-  /**
-   * Counts a request.
-   * @returns a function that counts a message of the connection that the request opens, and throws MessageError beyond the
-   *   limit
-   * @throws ApiError beyond the limit, or if the request lacks a required key
-   */
-  function countRequest(request: Request, server: Bun.Server<unknown>): () => void {
-    const address = limiter === null ? null : clientAddress(request, server);
-    if (limiter === null || address === null) return () => {};
-    const client = limiter.clientOf(request.headers, address);
-    limiter.charge(client, 1);
-    return () => {
-      try {
-        limiter.charge(client, 1);
-      } catch (error) {
-        if (!(error instanceof ApiError)) throw error;
-        throw new MessageError(`a client must NOT send more than ${client.perMinute} messages a minute`);
-      }
-    };
-  }
-  /** Counts the requests of a handler. */
-  const withLimit =
-    (answer: (request: Request, server: Bun.Server<unknown>, count: () => void) => ReturnType<Handler>): Handler =>
-    (request, server) => {
-      let count: () => void;
-      try {
-        count = countRequest(request, server);
-      } catch (error) {
-        if (!(error instanceof ApiError)) throw error;
-        return refusal(error);
-      }
-      return answer(request, server, count);
-    };
-
+  const withLimit = limitedHandlers(limiter, clientAddress);
   const connectRpc = withLimit((request, server, count) => {
     const data = new RpcConnection(rpcOptions, count);
     if (server.upgrade(request, { data })) return undefined;
@@ -193,12 +215,7 @@ export function startRealtime(options: RealtimeOptions): Realtime {
       // The maximum, in seconds: both protocols send pings themselves.
       idleTimeout: 960,
       sendPings: false,
-      open(socket) {
-        if (isRpc(socket)) {
-          rpcConnections.add(socket.data);
-          socket.data.opened(socket);
-        } else if (isEngine(socket)) io?.opened(socket);
-      },
+      open: (socket) => handlersOf(socket).opened(socket),
       message: receive,
       ping(socket) {
         // The runtime queues a PONG for each PING. If the client reads none, they pile up.
@@ -209,10 +226,7 @@ export function startRealtime(options: RealtimeOptions): Realtime {
       pong: (socket) => receive(socket, PONG),
       close(socket, code, reason) {
         inboxes.drop(socket);
-        if (isRpc(socket)) {
-          rpcConnections.delete(socket.data);
-          socket.data.closed();
-        } else if (isEngine(socket)) io?.closed(socket, code, reason);
+        handlersOf(socket).closed(socket, code, reason);
       },
     },
     async stop() {
