@@ -20,7 +20,7 @@ import {
 } from './connection.ts';
 import { type FeedEvent, startFeed } from './feed.ts';
 import type { IoSocketData, SocketIo } from './socket-io.ts';
-import { subscriptions as noSubscriptions, type Subscriptions } from './subscriptions.ts';
+import { createSubscriptions, type Subscriptions } from './subscriptions.ts';
 import { RpcConnection } from './websocket.ts';
 
 export type RealtimeEvent = FeedEvent | ConnectionEvent;
@@ -70,7 +70,7 @@ const isRpc = (socket: Socket): socket is Bun.ServerWebSocket<RpcConnection> => 
 interface SocketHandlers<Data> {
   opened(socket: Bun.ServerWebSocket<Data>): void;
   received(socket: Bun.ServerWebSocket<Data>, message: string | Buffer): void;
-  heard(socket: Bun.ServerWebSocket<Data>, frame: ControlFrame): void;
+  receivedControlFrame(socket: Bun.ServerWebSocket<Data>, frame: ControlFrame): void;
   closed(socket: Bun.ServerWebSocket<Data>, code: number, reason: string): void;
 }
 
@@ -122,7 +122,7 @@ const PING_INTERVAL_MS = 5_000;
 export function startRealtime(options: RealtimeOptions): Realtime {
   const { snapshots, metrics, limits, polling, log, limiter, clientAddress, turns, clock = systemClock } = options;
   const { pingIntervalMs = PING_INTERVAL_MS, pingTimeoutMs = pingIntervalMs, maxBacklog = MAX_BACKLOG } = limits;
-  const subscriptions = noSubscriptions();
+  const subscriptions = createSubscriptions();
   metrics.subscriptions(() => subscriptions.counts());
   const rpcMetrics = metrics.connections('websocket');
   const rpcConnections = new Set<RpcConnection>();
@@ -143,7 +143,7 @@ export function startRealtime(options: RealtimeOptions): Realtime {
       socket.data.opened(socket);
     },
     received: ({ data }, message) => data.received(message),
-    heard: ({ data }, frame) => data.heard(frame),
+    receivedControlFrame: ({ data }, frame) => data.receivedControlFrame(frame),
     closed({ data }) {
       rpcConnections.delete(data);
       data.closed();
@@ -155,7 +155,7 @@ export function startRealtime(options: RealtimeOptions): Realtime {
   const inboxes = new Inboxes<Socket>(turns, (socket, message) => {
     // The connection is closed, so its waiting messages are dropped.
     if (socket.readyState !== WebSocket.OPEN) return;
-    if (typeof message === 'symbol') handlersOf(socket).heard(socket, message);
+    if (typeof message === 'symbol') handlersOf(socket).receivedControlFrame(socket, message);
     else handlersOf(socket).received(socket, message);
   });
   const optionsOf = (socket: Socket) => (isRpc(socket) ? rpcOptions : ioOptions);

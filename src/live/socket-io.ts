@@ -135,7 +135,7 @@ export function socketIo(options: SocketIoOptions) {
         engine.onWebSocketMessage(socket, message);
       }, ends(socket)),
     /** Counts a control frame. */
-    heard: (socket: WebSocket) => guard(() => socket.data.count(), ends(socket)),
+    receivedControlFrame: (socket: WebSocket) => guard(() => socket.data.count(), ends(socket)),
     closed: (socket: WebSocket, code: number, reason: string) =>
       guard(() => engine.onWebSocketClose(socket, code, reason), ends(socket)),
     close(): void {

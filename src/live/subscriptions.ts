@@ -138,8 +138,8 @@ function withoutTopic(topics: OwnTopics, topic: Topic): OwnTopics | undefined {
   return topics.size === 0 ? undefined : topics;
 }
 
-/** An empty set of subscriptions. */
-export function subscriptions() {
+/** Creates an empty set of subscriptions. */
+export function createSubscriptions() {
   const byKey = new Map<string, SubscribedTopic>();
   let subscribers = 0;
   let first = () => {};
@@ -233,7 +233,7 @@ export function subscriptions() {
     counts: (): Record<TopicKind, number> => ({ ...counts }),
   };
 }
-export type Subscriptions = ReturnType<typeof subscriptions>;
+export type Subscriptions = ReturnType<typeof createSubscriptions>;
 
 const rpcMethods: Readonly<Record<TopicKind, string>> = {
   block: 'block',

@@ -110,7 +110,7 @@ export class RpcConnection implements Subscriber {
   }
 
   /** Handles a control frame. It counts as a message, unless it answers a ping of the server. */
-  heard(frame: ControlFrame): void {
+  receivedControlFrame(frame: ControlFrame): void {
     this.#guardWork(() => {
       this.#isAlive = true;
       if (frame === PONG && this.#isPinged) this.#isPinged = false;

@@ -82,7 +82,7 @@ const overWebSocket: Listen = async (url, { txIds, addresses, asset, value }) =>
   await client.subscribeNftEventUpdates(hear('nft-event'));
   await client.subscribeNftAssetEventUpdates(asset, value, hear('nft-asset-event'));
   await client.subscribeNftCollectionEventUpdates(asset, hear('nft-collection-event'));
-  const pongs = spyOn(RpcConnection.prototype, 'heard');
+  const pongs = spyOn(RpcConnection.prototype, 'receivedControlFrame');
   let answers = 0;
   return {
     heard,

@@ -64,7 +64,7 @@ describe('/extended/v1/ws', () => {
         live.send(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'subscribe', params: { event: 'microblock' } }));
       });
     // Messages also count as a sign of life; this client sends none between pings.
-    using pongs = spyOn(RpcConnection.prototype, 'heard');
+    using pongs = spyOn(RpcConnection.prototype, 'receivedControlFrame');
     clock.pass(PING_MS);
     await until(() => pongs.mock.calls.length === 1, 'the pong');
     expect(silent.isClosed()).toBe(false);

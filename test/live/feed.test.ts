@@ -4,7 +4,7 @@ import { renameSync } from 'node:fs';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
 import { TURN_MS } from '../../src/base/turns.ts';
 import { changeMessages, type FeedEvent, startFeed } from '../../src/live/feed.ts';
-import { plainTopic, subscriptions } from '../../src/live/subscriptions.ts';
+import { createSubscriptions, plainTopic } from '../../src/live/subscriptions.ts';
 import { journalPath } from '../../src/store/files/database.ts';
 import type { Change } from '../../src/store/model/change.ts';
 import type { Reader } from '../../src/store/read/index-reader.ts';
@@ -24,7 +24,7 @@ const INTERVAL_MS = 20;
 
 /** Subscribes to blocks. @returns the pushed heights, and a promise of the first push */
 function blockSubscriber() {
-  const subscribed = subscriptions();
+  const subscribed = createSubscriptions();
   const pushed: number[] = [];
   const delivered = Promise.withResolvers<void>();
   const subscriber = {
@@ -141,7 +141,7 @@ test('other tasks get their turn between the messages of one block', async () =>
   using open = openNew();
   for (const event of events.slice(0, newest - 1)) open.ingest.receive(event);
   using snapshots = watchedSnapshots(open.directory);
-  const subscribed = subscriptions();
+  const subscribed = createSubscriptions();
   let [time, turns] = [0, 0];
   // Each message takes all the time of a turn.
   const clock: Clock = {
@@ -192,7 +192,7 @@ function threeChanges(): { snapshots: Snapshots; reads: number[] } {
 
 test("a change that can't be pushed is logged once, and later changes are pushed", async () => {
   const { snapshots: source, reads } = threeChanges();
-  const all = subscriptions();
+  const all = createSubscriptions();
   all.add({ deliver: () => {} }, plainTopic('block'), 'block');
   const logged: FeedEvent[] = [];
   const looked = Promise.withResolvers<void>();
@@ -216,7 +216,7 @@ test("a change that can't be pushed is logged once, and later changes are pushed
 
 test('a slow poll ends after the current change, and the next poll continues', async () => {
   const { snapshots: source, reads } = threeChanges();
-  const all = subscriptions();
+  const all = createSubscriptions();
   all.add({ deliver: () => {} }, plainTopic('block'), 'block');
   const askedBefore: number[] = [];
   const done = Promise.withResolvers<void>();
@@ -244,7 +244,7 @@ test('a slow poll ends after the current change, and the next poll continues', a
 });
 
 test('a block is not read without a subscriber of its messages', async () => {
-  const all = subscriptions();
+  const all = createSubscriptions();
   for (const kind of ['mempool', 'microblock'] as const) all.add({ deliver: () => {} }, plainTopic(kind), kind);
   const announced = () => {
     throw broken;

@@ -13,12 +13,12 @@ import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import { jsonOf } from '../../src/http/json.ts';
 import { changeMessages } from '../../src/live/feed.ts';
 import {
+  createSubscriptions,
   type Message,
   nftAssetTopic,
   nftCollectionTopic,
   plainTopic,
   principalTopic,
-  subscriptions,
   type Topic,
   transactionTopic,
 } from '../../src/live/subscriptions.ts';
@@ -257,7 +257,7 @@ test(
         const subjects = subjectsOf(events);
         using open = openNew();
         using snapshots = watchedSnapshots(open.directory);
-        const all = subscriptions();
+        const all = createSubscriptions();
         const lastMessages = new LastMessages(seen);
         const messagesOf = changeMessages(all);
         for (const topic of topicsOf(subjects)) {

@@ -12,7 +12,7 @@ import {
 } from '../../src/live/connection.ts';
 import { heartbeat } from '../../src/live/realtime.ts';
 import { type IoSocketData, socketIo } from '../../src/live/socket-io.ts';
-import { Message, plainTopic, subscriptions } from '../../src/live/subscriptions.ts';
+import { createSubscriptions, Message, plainTopic } from '../../src/live/subscriptions.ts';
 import { RpcConnection } from '../../src/live/websocket.ts';
 import { openWebSocket } from '../support/servers/raw-web-socket.ts';
 
@@ -71,7 +71,7 @@ describe('a handler', () => {
 /** Returns a connection over a fake socket, and the calls to that socket. */
 function connection(send: () => number = () => 1, count = () => {}) {
   const { counted, metrics, guard } = openGuard();
-  const all = subscriptions();
+  const all = createSubscriptions();
   const rpc = new RpcConnection({ subscriptions: all, metrics, guard }, count);
   const done: string[] = [];
   const socket = {
@@ -103,7 +103,7 @@ test('a failing Socket.IO handler closes only the connection that failed', async
   const { counted, metrics, guard, logged } = openGuard();
   const cause = new Error('subscriptions');
   const { handle, opened, received, closed } = socketIo({
-    subscriptions: { ...subscriptions(), add: failing(cause) },
+    subscriptions: { ...createSubscriptions(), add: failing(cause) },
     metrics,
     guard,
     pingIntervalMs: 10_000,
@@ -140,11 +140,11 @@ describe('a silent client', () => {
   test('stays connected if it answers or sends anything', () => {
     const { rpc, done } = connection();
     rpc.checkAlive(false);
-    rpc.heard(PONG);
+    rpc.receivedControlFrame(PONG);
     rpc.checkAlive(false);
     rpc.received('{}');
     rpc.checkAlive(false);
-    rpc.heard(PING);
+    rpc.receivedControlFrame(PING);
     rpc.checkAlive(false);
     expect(done).toEqual(['ping', 'ping', 'ping', 'ping']);
   });
@@ -152,13 +152,13 @@ describe('a silent client', () => {
   test('has its control frames counted as messages, except the answer to a ping', () => {
     let messages = 0;
     const { rpc } = connection(undefined, () => void messages++);
-    rpc.heard(PONG);
-    rpc.heard(PING);
+    rpc.receivedControlFrame(PONG);
+    rpc.receivedControlFrame(PING);
     expect(messages).toBe(2);
     rpc.checkAlive(false);
-    rpc.heard(PONG);
+    rpc.receivedControlFrame(PONG);
     expect(messages).toBe(2);
-    rpc.heard(PONG);
+    rpc.receivedControlFrame(PONG);
     expect(messages).toBe(3);
   });
 

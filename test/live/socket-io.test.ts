@@ -4,7 +4,7 @@ import { expect, test } from 'bun:test';
 import { systemClock } from '../../src/base/clock.ts';
 import { connectionGuard, MessageError } from '../../src/live/connection.ts';
 import { IoConnection, type IoSocketData, JOIN_MS, socketIo } from '../../src/live/socket-io.ts';
-import { Message, plainTopic, subscriptions } from '../../src/live/subscriptions.ts';
+import { createSubscriptions, Message, plainTopic } from '../../src/live/subscriptions.ts';
 import { heldClock } from '../support/time/held-clock.ts';
 
 const MAX_BACKLOG = 1_000;
@@ -21,7 +21,7 @@ function sharedOptions(clock = systemClock) {
     failed: count('failed'),
   };
   const guard = connectionGuard('socket_io', metrics, () => {});
-  return { counted, options: { subscriptions: subscriptions(), metrics, guard, maxBacklog: MAX_BACKLOG, clock } };
+  return { counted, options: { subscriptions: createSubscriptions(), metrics, guard, maxBacklog: MAX_BACKLOG, clock } };
 }
 
 /** A connection, and the calls it received. */

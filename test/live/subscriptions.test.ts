@@ -3,10 +3,10 @@ import { fullGC } from 'bun:jsc';
 import { expect, test } from 'bun:test';
 import { Prng } from '../../src/devnet/prng.ts';
 import {
+  createSubscriptions,
   MAX_SUBSCRIPTIONS,
   type Message,
   type Subscriber,
-  subscriptions,
   topicNamed,
 } from '../../src/live/subscriptions.ts';
 
@@ -28,7 +28,7 @@ test("each topic reaches exactly its subscribers, in each subscriber's spelling"
   );
   const names = ['block', 'mempool', ...[1, 10, 11].map((number) => `transaction:${hash(number)}`)];
   const spelled = (name: string): string => (below(2) === 0 ? name : name.replaceAll('a', 'A'));
-  const all = subscriptions();
+  const all = createSubscriptions();
   const model = clients.map(() => new Map<string, string>());
   let firsts = 0;
   let expectedFirsts = 0;
@@ -66,7 +66,7 @@ test("each topic reaches exactly its subscribers, in each subscriber's spelling"
 });
 
 test("a connection can't exceed its subscription limit, but may repeat a subscription", () => {
-  const all = subscriptions();
+  const all = createSubscriptions();
   const client: Subscriber = { deliver: () => {} };
   const nth = (index: number) => topic(`transaction:${hash(index)}`);
   const rejections = Array.from({ length: MAX_SUBSCRIPTIONS }, (_, index) => all.add(client, nth(index), ''));
@@ -83,7 +83,7 @@ test("a connection can't exceed its subscription limit, but may repeat a subscri
 
 test('a subscriber of a shared topic takes less than 100 bytes', () => {
   const many = 10_000;
-  const all = subscriptions();
+  const all = createSubscriptions();
   const clients = Array.from({ length: many }, (): Subscriber => ({ deliver: () => {} }));
   const before = fullGC();
   for (const client of clients) {

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'bun:test';
 import {
+  createSubscriptions,
   Message,
   plainTopic,
   principalTopic,
   type Subscriber,
-  subscriptions,
   topicNamed,
   transactionTopic,
 } from '../../src/live/subscriptions.ts';
@@ -90,7 +90,7 @@ describe('subscriptions', () => {
   const message = (topic = plainTopic('block')) => new Message({ topic, text: '{}' });
 
   test('deliver once to each subscriber, even if it subscribed twice', () => {
-    const all = subscriptions();
+    const all = createSubscriptions();
     const [a, b] = [subscriber(), subscriber()];
     for (const { client } of [a, b, a]) all.add(client, plainTopic('block'), 'block');
     expect(all.publish(message())).toBe(2);
@@ -99,7 +99,7 @@ describe('subscriptions', () => {
   });
 
   test('end one at a time, and all at once with the connection', () => {
-    const all = subscriptions();
+    const all = createSubscriptions();
     const { client, got } = subscriber();
     const topics = ['0x01', '0x02', '0x03'].map(transactionTopic);
     for (const topic of topics) all.add(client, topic, topic.key);
@@ -115,7 +115,7 @@ describe('subscriptions', () => {
   });
 
   test('work if a subscriber leaves during a delivery', () => {
-    const all = subscriptions();
+    const all = createSubscriptions();
     const last = subscriber();
     const leaving: Subscriber = { deliver: () => all.removeAll(leaving) };
     all.add(leaving, plainTopic('block'), 'block');
