@@ -130,8 +130,6 @@ export const badPath = (url: string): ApiError =>
 
 export type ApiEvent = UnexpectedEvent | { event: 'store_unavailable'; method: string; path: string; cause: unknown };
 
-export type Log = (event: ApiEvent) => void;
-
 /** The form of errors of a group of routes. */
 export interface ErrorShape {
   /** Schema of the body, for the OpenAPI document. */
@@ -193,7 +191,7 @@ export const bareErrors: ErrorShape = {
 };
 
 /** Makes error responses. The cause of an internal error is logged and never sent to the client. */
-export function failures(respond: Responder, log: Log): Failure {
+export function failures(respond: Responder, log: (event: ApiEvent) => void): Failure {
   const errorResponse = (error: ApiError, shape: ErrorShape): Response => {
     const response = respond.json(error.status, error instanceof ShapedError ? error.body : shape.body(error));
     for (const [name, value] of Object.entries(error.headers)) response.headers.set(name, value);

@@ -78,8 +78,6 @@ export async function forwardedBody(request: Request): Promise<Uint8Array<ArrayB
   }
 }
 
-const isTimeout = (error: unknown): boolean => error instanceof Error && error.name === 'TimeoutError';
-
 /**
  * Matches a path segment `..` in any encoding of the dots and slashes. Servers resolve such segments differently; only a path
  * without them means the same to all.
@@ -92,8 +90,8 @@ const wasHere = (headers: Headers, via: string): boolean =>
 
 /** Makes the proxy to another server. */
 export function upstream({ name, url, prefix, timeoutMs = UPSTREAM_TIMEOUT_MS, isOurKey, via }: UpstreamOptions) {
-  const refusal = (cause: unknown): ApiError =>
-    isTimeout(cause)
+  const unanswered = (cause: unknown): ApiError =>
+    cause instanceof Error && cause.name === 'TimeoutError'
       ? new ApiError(504, `${name} did not answer in time`, null, { cause })
       : new ApiError(502, `${name} can't be reached`, null, { cause });
 
@@ -138,7 +136,7 @@ export function upstream({ name, url, prefix, timeoutMs = UPSTREAM_TIMEOUT_MS, i
         await response.body?.cancel();
         throw new ApiError(502, `${name} answered with the status ${response.status}, which HTTP doesn't have`);
       } catch (error) {
-        throw error instanceof ApiError ? error : refusal(error);
+        throw error instanceof ApiError ? error : unanswered(error);
       } finally {
         // The timeout is for the head only.
         clearTimeout(timer);
@@ -159,7 +157,7 @@ export function upstream({ name, url, prefix, timeoutMs = UPSTREAM_TIMEOUT_MS, i
       try {
         return await response.text();
       } catch (error) {
-        throw refusal(error);
+        throw unanswered(error);
       }
     },
   };

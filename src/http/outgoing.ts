@@ -131,12 +131,14 @@ export interface Target {
  * @param resolve resolves host names
  */
 export function targetGuard({ allowed, plainHttp, settings }: TargetRules, resolve: Resolve = systemResolve) {
-  const see = (setting: 'allowed' | 'plainHttp', separator = ''): string =>
-    settings === undefined ? '' : `${separator}see ${settings[setting]}`;
-  const inBrackets = (text: string): string => (text === '' ? '' : ` (${text})`);
+  /** The reason and the setting of the rule, in brackets; empty without both. */
+  const explanation = (rule: 'allowed' | 'plainHttp', reason: string | null = null): string => {
+    const parts = [reason ?? [], settings === undefined ? [] : `see ${settings[rule]}`].flat();
+    return parts.length === 0 ? '' : ` (${parts.join('; ')})`;
+  };
   const localName = (host: string): TargetRefused =>
     new TargetRefused(
-      `its host ${host} is a name of this machine or network, which is not public${inBrackets(see('allowed'))}`,
+      `its host ${host} is a name of this machine or network, which is not public${explanation('allowed')}`,
     );
 
   /** Whether the operator allowed the address. @throws TargetRefused if it is neither allowed nor public */
@@ -146,7 +148,7 @@ export function targetGuard({ allowed, plainHttp, settings }: TargetRules, resol
     if (allowed.some((net) => contains(net, bytes) || contains(net, endAddress(bytes)))) return 'allowed';
     const reason = notPublic(bytes);
     if (reason !== null) {
-      throw new TargetRefused(`its host is at ${address}, which is not public (${reason}${see('allowed', '; ')})`);
+      throw new TargetRefused(`its host is at ${address}, which is not public${explanation('allowed', reason)}`);
     }
     if (isLocalName(host)) throw localName(host);
     return 'public';
@@ -162,8 +164,7 @@ export function targetGuard({ allowed, plainHttp, settings }: TargetRules, resol
     if (url.username !== '' || url.password !== '') throw new TargetRefused('it must not contain a user or password');
   }
 
-  const withoutTls = (): TargetRefused =>
-    new TargetRefused(`it must begin with https://${inBrackets(see('plainHttp'))}`);
+  const withoutTls = (): TargetRefused => new TargetRefused(`it must begin with https://${explanation('plainHttp')}`);
 
   async function resolveHost(host: string, isPlain: boolean): Promise<Address[]> {
     try {
@@ -260,7 +261,8 @@ export function send(options: SendOptions): Promise<Answer> {
     fail(new Error(`no connection within ${connectTimeoutMs / 1000} s`)),
   );
   let interim = 0;
-  let read: (() => void) | null = null;
+  /** Ends reading the response; null before its head arrived. */
+  let finishReading: (() => void) | null = null;
 
   function receive(response: IncomingMessage): void {
     const { statusCode: status = 0, headers } = response;
@@ -272,7 +274,7 @@ export function send(options: SendOptions): Promise<Answer> {
       request.destroy();
     };
     const stopWaiting = clock.after(answerMs, finish);
-    read = finish;
+    finishReading = finish;
     response.on('data', (part: Buffer) => {
       parts.push(part);
       length += part.length;
@@ -287,7 +289,7 @@ export function send(options: SendOptions): Promise<Answer> {
   }
 
   // The request itself emits no event once the other side has upgraded its connection.
-  const end = () => (read === null ? fail(new Error('the attempt was ended')) : read());
+  const end = () => (finishReading === null ? fail(new Error('the attempt was ended')) : finishReading());
   if (signal.aborted) end();
   signal.addEventListener('abort', end, { once: true });
   request.on('socket', (socket) => socket.once('connect', endConnecting));
@@ -299,7 +301,7 @@ export function send(options: SendOptions): Promise<Answer> {
   request.on('upgrade', (response, socket) => {
     socket.destroy();
     receive(response);
-    read?.();
+    finishReading?.();
   });
   request.on('error', fail);
   request.end(options.body);

@@ -56,7 +56,7 @@ import { sessionRoutes } from '../../hooks/routes/session.ts';
 import { cors } from '../../http/cors.ts';
 import { type DeprecationPolicy, queriesOf } from '../../http/deprecation.ts';
 import { docs } from '../../http/docs.ts';
-import { errors, failures, type Log } from '../../http/errors.ts';
+import { type ApiEvent, errors, failures } from '../../http/errors.ts';
 import { tagOf } from '../../http/etag.ts';
 import { type Forward, markPeer, passedPeer } from '../../http/forward.ts';
 import { Heights } from '../../http/heights.ts';
@@ -95,7 +95,7 @@ export interface ApiOptions extends MainThreadParts {
   snapshots: Snapshots;
   /** The version in the format of `versionText`. */
   version: string;
-  log: Log;
+  log: (event: ApiEvent) => void;
   deprecation: DeprecationPolicy;
   /** Answers /health, /ready and /metrics. */
   operations: Operations;
