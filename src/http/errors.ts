@@ -10,7 +10,7 @@ import { percentDecoded } from '../codec/utf8.ts';
 import { IndexUnavailableError, UnreadableCursorError } from '../store/model/read-errors.ts';
 import { TooMuchWorkError } from '../store/rows/statement.ts';
 import { pathAndQuery, pathOf } from './request-url.ts';
-import type { Responder } from './respond.ts';
+import { type Responder, withHeaders } from './respond.ts';
 
 export type ErrorStatus = keyof typeof reasons;
 
@@ -193,9 +193,8 @@ export const bareErrors: ErrorShape = {
 /** Makes error responses. The cause of an internal error is logged and never sent to the client. */
 export function failures(respond: Responder, log: (event: ApiEvent) => void): Failure {
   const errorResponse = (error: ApiError, shape: ErrorShape): Response => {
-    const response = respond.json(error.status, error instanceof ShapedError ? error.body : shape.body(error));
-    for (const [name, value] of Object.entries(error.headers)) response.headers.set(name, value);
-    return response;
+    const body = error instanceof ShapedError ? error.body : shape.body(error);
+    return withHeaders(respond.json(error.status, body), error.headers);
   };
   return (error, request, shape = problems) => {
     if (error instanceof ApiError) return errorResponse(error, shape);

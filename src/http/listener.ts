@@ -123,22 +123,21 @@ function absoluteUrl({ url, headers }: Request): string | null {
  * Starts an HTTP server.
  * @throws OperatorError if the address can't be listened on
  */
-export function listenHttp<Data>(options: HttpListenerOptions<Data>): Bun.Server<Data> {
-  const {
-    what,
-    flags = {},
-    hostname,
-    port,
-    shared = false,
-    bodyLimit,
-    idleSeconds,
-    fetch,
-    routes = {},
-    refuse,
-    log,
-  } = options;
-  const { turns = new Turns(systemClock) } = options;
-
+export function listenHttp<Data>({
+  what,
+  flags = {},
+  hostname,
+  port,
+  shared = false,
+  bodyLimit,
+  idleSeconds,
+  fetch,
+  routes = {},
+  websocket,
+  turns = new Turns(systemClock),
+  refuse,
+  log,
+}: HttpListenerOptions<Data>): Bun.Server<Data> {
   const handlers = new Map(Object.entries(routes));
 
   const handle: Handler<Data> = (request, server) => {
@@ -174,7 +173,6 @@ export function listenHttp<Data>(options: HttpListenerOptions<Data>): Bun.Server
     fetch: handleInTurn,
     error: () => refuse(500, UNEXPECTED),
   };
-  const { websocket } = options;
   return listening(what, flags, { hostname, port }, () =>
     websocket === undefined
       ? (Bun.serve(settings as never) as Bun.Server<Data>)

@@ -200,3 +200,9 @@ export function inParts(parts: readonly string[], turns: Turns): ReadableStream<
     { highWaterMark: 0 },
   );
 }
+
+/** Adds headers to a response. */
+export function withHeaders(response: Response, headers: Readonly<Record<string, string>> | null): Response {
+  for (const [name, value] of Object.entries(headers ?? {})) response.headers.set(name, value);
+  return response;
+}

@@ -6,7 +6,7 @@ interface Answer {
   /** Undefined for a URL that was requested once. */
   text: string | undefined;
   /** The text in the codings that were requested. */
-  packed?: Map<Coding, Uint8Array<ArrayBuffer>>;
+  compressed?: Map<Coding, Uint8Array<ArrayBuffer>>;
 }
 
 /** Capacity: characters of all answers and their URLs, and bytes of compressed answers. */
@@ -22,8 +22,11 @@ const ENTRY_OVERHEAD = 100;
  */
 export function responseCache() {
   const answers = lruCache<string, Answer>(CAPACITY);
-  const sizeOf = (url: string, { text = '', packed: codings }: Answer): number =>
-    ENTRY_OVERHEAD + url.length + text.length + (codings?.values().reduce((sum, { length }) => sum + length, 0) ?? 0);
+  const sizeOf = (url: string, { text = '', compressed }: Answer): number =>
+    ENTRY_OVERHEAD +
+    url.length +
+    text.length +
+    (compressed?.values().reduce((sum, { length }) => sum + length, 0) ?? 0);
   return {
     /** The cached text; undefined if none is cached with this tag. @param url the path and query */
     get(url: string, tag: string): string | undefined {
@@ -41,10 +44,10 @@ export function responseCache() {
     compress(url: string, tag: string, text: string, coding: Coding): Uint8Array<ArrayBuffer> {
       const answer = answers.get(url);
       if (answer?.tag !== tag || answer.text !== text) return compress(text, coding);
-      const cached = answer.packed?.get(coding);
+      const cached = answer.compressed?.get(coding);
       if (cached !== undefined) return cached;
       const bytes = compress(text, coding);
-      answer.packed = (answer.packed ?? new Map()).set(coding, bytes);
+      answer.compressed = (answer.compressed ?? new Map()).set(coding, bytes);
       answers.set(url, answer, sizeOf(url, answer));
       return bytes;
     },

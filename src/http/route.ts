@@ -18,7 +18,7 @@ import { isOwnPath, pathReader, queryReader, refuseUnknown, type Values } from '
 import type { RateLimiter } from './rate-limit.ts';
 import { bodyReader } from './request-body.ts';
 import { pathAndQuery, pathStart } from './request-url.ts';
-import { inParts, type Responder, Streamed, streamedResponse } from './respond.ts';
+import { inParts, type Responder, Streamed, streamedResponse, withHeaders } from './respond.ts';
 import type { ResponseCache } from './response-cache.ts';
 
 export interface RequestMetrics {
@@ -276,11 +276,6 @@ interface SnapshotInfo extends SnapshotHeight {
   from: number | null;
   /** Headers of the response, unless it is an error. */
   headers: Record<string, string> | null;
-}
-
-function withHeaders(response: Response, headers: Readonly<Record<string, string>> | null): Response {
-  for (const [name, value] of Object.entries(headers ?? {})) response.headers.set(name, value);
-  return response;
 }
 
 /** Makes the parsers of a route's requests: authentication, parameters, authorization, then the body. They throw ApiError. */

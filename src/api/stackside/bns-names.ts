@@ -62,7 +62,7 @@ const family = { tag, etag: chainTip, history: 'whole' } as const;
 const NO_NAME = 'Name not found';
 
 /** Names have lower case only. */
-const Lower = (description: string, maxLength: number, examples: string[]) =>
+const lowerCaseText = (description: string, maxLength: number, examples: string[]) =>
   Type.String({ maxLength, description, examples });
 
 /** Returns the contract of the second name system. @param contractOption null for the contract of the network */
@@ -84,8 +84,8 @@ export function bnsNames(contractOption: string | null): readonly Route[] {
       description:
         'Returns the names of BNS-V2 that are not burnt, sorted by name: all names, those of a namespace, or those with a prefix.',
       query: {
-        namespace: Type.Optional(Lower('Namespace, such as `btc`', 20, ['btc'])),
-        prefix: Type.Optional(Lower('Prefix of the names, in lower case', 69, ['ali'])),
+        namespace: Type.Optional(lowerCaseText('Namespace, such as `btc`', 20, ['btc'])),
+        prefix: Type.Optional(lowerCaseText('Prefix of the names, in lower case', 69, ['ali'])),
         ...cursorQuery,
       },
       response: UncountedCursorPage(Name),

@@ -60,11 +60,11 @@ function conditionsUnder(target: string, prefix: string): FieldFilter[] {
     if (named.includes('..') || named.endsWith('.')) throw refuse('must have a name after each dot');
     if (path.length > MAX_NAME) throw refuse(`must NOT have a name of more than ${MAX_NAME} characters`);
     if (value.length > MAX_CONDITIONS) throw refuse(`must NOT be given more than ${MAX_CONDITIONS} times`);
-    return { path, named, conditions: value.map((text) => condition(text, refuse)) };
+    return { path, named, conditions: value.map((text) => parseCondition(text, refuse)) };
   });
 }
 
-function condition(text: string, refuse: (rule: string) => ParameterError) {
+function parseCondition(text: string, refuse: (rule: string) => ParameterError) {
   try {
     return conditionOf(text);
   } catch (error) {
@@ -121,7 +121,7 @@ const [Call, call] = object<FoundCall, [functions: ContractFunctions | undefined
 const ARGUMENT_INDEX = /^[0-9]{1,3}$/;
 
 /** Returns the field of an argument by its name or index. @throws ApiError if the function is unknown or lacks the argument */
-function argument(
+function resolveArgument(
   filter: FieldFilter,
   name: string | undefined,
   functions: ContractFunctions | undefined,
@@ -130,17 +130,17 @@ function argument(
   const refuse = (rule: string) => new ParameterError({ location: 'querystring', path: [filter.named] }, rule);
   if (name === undefined) throw refuse('must be given with function_name, since a function names its arguments');
   const [first = '', ...rest] = filter.path.split('.');
-  const path = (place: number | string) => [name, place, ...rest].join('.');
+  const pathOf = (position: number) => [name, position, ...rest].join('.');
   const declaredArgs = functions?.get(name)?.args;
   const index = ARGUMENT_INDEX.test(first) ? Number(first) : null;
   if (index !== null && (declaredArgs === undefined || index < declaredArgs.length))
-    return { ...filter, path: path(index) };
+    return { ...filter, path: pathOf(index) };
   if (declaredArgs === undefined) {
     if (functions === undefined) requireWholeHistory(read);
     throw refuse(`must name an argument by its place, such as arg.0: no interface of the contract declares ${name}`);
   }
-  const place = declaredArgs.findIndex((arg) => arg.name === first);
-  if (place >= 0) return { ...filter, path: path(place) };
+  const position = declaredArgs.findIndex((arg) => arg.name === first);
+  if (position >= 0) return { ...filter, path: pathOf(position) };
   const parameters = declaredArgs.map((arg) => `arg.${arg.name}`).join(', ');
   throw refuse(
     `must name an argument of ${name}${parameters === '' ? ', a function without arguments' : `: ${parameters}`}`,
@@ -299,7 +299,7 @@ export const contractSearch = [
         statuses: status ?? null,
         order,
         heights: read.chain.heightsOf(parseWindow(query)),
-        fields: conditionsUnder(target, 'arg').map((filter) => argument(filter, function_name, functions, read)),
+        fields: conditionsUnder(target, 'arg').map((field) => resolveArgument(field, function_name, functions, read)),
       };
       const list = cursorList(inOrder(`contract-call-search ${contract_id}`, order), query);
       const page = await read.contracts.searchCalls(contract_id, filter, ...list.start);

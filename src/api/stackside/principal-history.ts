@@ -178,7 +178,7 @@ const columns: Readonly<Record<string, (row: MovementWithUnit) => CsvValue>> = {
 const COLUMNS = Object.keys(columns);
 const valuesOf = Object.values(columns);
 
-const record = (row: MovementWithUnit): string => csvLine(valuesOf.map((value) => value(row)));
+const csvRecord = (row: MovementWithUnit): string => csvLine(valuesOf.map((value) => value(row)));
 
 /** Yields the movements of a walk in batches, each read from a separate snapshot. */
 function* batches(walk: HistoryWalk | null, read: Snapshots['read']): Generator<MovementWithUnit[], void> {
@@ -204,7 +204,7 @@ function* batches(walk: HistoryWalk | null, read: Snapshots['read']): Generator<
 const PART = 30_000;
 
 /** The texts of movements; short ones are joined. */
-function* texts(rows: readonly MovementWithUnit[], text: (row: MovementWithUnit) => string): Generator<string> {
+function* joinTexts(rows: readonly MovementWithUnit[], text: (row: MovementWithUnit) => string): Generator<string> {
   let part = '';
   for (const row of rows) {
     part += text(row);
@@ -215,20 +215,20 @@ function* texts(rows: readonly MovementWithUnit[], text: (row: MovementWithUnit)
   if (part !== '') yield part;
 }
 
-function csv(principal: string, walk: HistoryWalk | null): Streamed {
+function streamCsv(principal: string, walk: HistoryWalk | null): Streamed {
   return new Streamed(
     'text/csv; charset=utf-8; header=present',
     `${principal}-${walk?.first ?? 0}-${walk?.last ?? 0}.csv`,
     async function* (read) {
       yield csvLine(COLUMNS);
-      for (const rows of batches(walk, read)) yield* texts(rows, record);
+      for (const rows of batches(walk, read)) yield* joinTexts(rows, csvRecord);
     },
     // Some bodies of errors lack `message`.
     ({ message, error }: { message?: unknown; error?: unknown }) => csvLine([`INCOMPLETE: ${message ?? error}`]),
   );
 }
 
-function json(principal: string, walk: HistoryWalk | null): Streamed {
+function streamJson(principal: string, walk: HistoryWalk | null): Streamed {
   const head = {
     principal,
     from_height: walk?.first ?? null,
@@ -242,7 +242,7 @@ function json(principal: string, walk: HistoryWalk | null): Streamed {
       yield `${jsonOf(head).slice(0, -1)},"movements":[`;
       let isFirst = true;
       for (const rows of batches(walk, read)) {
-        for (const text of texts(rows, (row) => `,${jsonOf(movement(row))}`)) {
+        for (const text of joinTexts(rows, (row) => `,${jsonOf(movement(row))}`)) {
           yield isFirst ? text.slice(1) : text;
           isFirst = false;
         }
@@ -337,7 +337,7 @@ export const principalHistory = [
     etag: null,
     handle: ({ params: { principal }, query: { format, ...period }, read }) => {
       const walk = read.history.begin(principal, parsePeriod(period));
-      return format === 'csv' ? csv(principal, walk) : json(principal, walk);
+      return format === 'csv' ? streamCsv(principal, walk) : streamJson(principal, walk);
     },
   }),
 ];

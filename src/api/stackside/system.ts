@@ -232,11 +232,12 @@ const refreshRoute = (family: OperatorFamily, refresh: () => RefreshTokens | nul
       tokens: nullable(Type.Integer({ description: 'Number of queued tokens; null for all of the contract' })),
     }),
     async handle({ body: { contract_id, token_ids } }) {
-      const ask = refresh();
-      if (ask === null) throw new ApiError(409, 'Token metadata is turned off on this server (--token-metadata off)');
+      const refreshTokens = refresh();
+      if (refreshTokens === null)
+        throw new ApiError(409, 'Token metadata is turned off on this server (--token-metadata off)');
       const tokens = token_ids === undefined ? null : [...new Set(token_ids.map(BigInt))];
       const tooLarge = tokens?.filter((token) => token > MAX_UINT) ?? [];
-      const unknown = tooLarge.length > 0 ? tooLarge : await ask(contract_id, tokens);
+      const unknown = tooLarge.length > 0 ? tooLarge : await refreshTokens(contract_id, tokens);
       if (unknown === 'contract') throw new ApiError(404, `${contract_id} is not a deployed token contract`);
       if (unknown !== null) throw new ApiError(404, `Tokens of ${contract_id} not found: ${unknown.join(', ')}`);
       return { contract_id, tokens: tokens?.length ?? null };
@@ -258,9 +259,9 @@ const baseRoute = (family: OperatorFamily, request: () => RequestBase | null) =>
     description: 'Starts to make a base in the background; the status shows the progress. Requires the admin key.',
     response: ArchiveBase,
     handle() {
-      const ask = request();
-      if (ask === null) throw new ApiError(409, 'Archiving is off; start the server with --archive');
-      const status = ask();
+      const requestBase = request();
+      if (requestBase === null) throw new ApiError(409, 'Archiving is off; start the server with --archive');
+      const status = requestBase();
       if (typeof status === 'string') throw new ApiError(409, `Can't make a base: ${status}`);
       return status;
     },
