@@ -7,8 +7,11 @@ import { type Access, route, WITHOUT_INDEX } from '../../http/route.ts';
 import { serverStates } from '../server-state.ts';
 import { Hash, named, nullable, UnixTime, words } from '../shared/fields.ts';
 
-/** The declaration that all routes with the admin key share. @param access accepts the admin key only */
-export const operatorFamily = (access: Access<object, undefined>) =>
+/**
+ * The declaration that all routes with the admin key share.
+ * @param access accepts the admin key only, and returns the parts of the process that the routes use
+ */
+export const operatorFamily = <System>(access: Access<object, System>) =>
   ({
     tag: 'Stackside',
     access,
@@ -21,7 +24,7 @@ export const operatorFamily = (access: Access<object, undefined>) =>
       503: "The data can't be used now, or this process does not write",
     },
   }) as const;
-export type OperatorFamily = ReturnType<typeof operatorFamily>;
+export type OperatorFamily<System> = ReturnType<typeof operatorFamily<System>>;
 
 const text = (description: string) => nullable(Type.String(), { description });
 const integer = (description: string) => nullable(Type.Integer(), { description });
@@ -96,8 +99,8 @@ export const HostsState = named('HostsState', {
 });
 export type HostsState = Static<typeof HostsState>;
 
-/** The route of the cluster's hosts. @param hosts reads the shared log */
-export const hostsRoute = (family: OperatorFamily, hosts: () => Promise<HostsState>) =>
+/** The route of the cluster's hosts. */
+export const hostsRoute = (family: OperatorFamily<{ hosts(): Promise<HostsState> }>) =>
   route({
     ...family,
     path: '/stackside/v1/hosts',
@@ -106,7 +109,7 @@ export const hostsRoute = (family: OperatorFamily, hosts: () => Promise<HostsSta
     description:
       'Returns the state of all hosts of the cluster and of their log, as `stackside cluster status` does. `host` is null in a server without a cluster. Requires the admin key.',
     response: HostsState,
-    handle: hosts,
+    handle: ({ caller: system }) => system.hosts(),
   });
 
 /** The bases of an archive. A restore can start from a base without a replay. */

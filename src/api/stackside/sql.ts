@@ -133,8 +133,8 @@ const viewsAnswer = (): SqlViews => ({
   queries: [...exampleQueries],
 });
 
-/** The routes of SQL. @param queries of this process */
-export function sqlRoutes(family: OperatorFamily, queries: () => Queries) {
+/** The routes of SQL. */
+export function sqlRoutes(family: OperatorFamily<{ queries: Queries }>) {
   const path = '/stackside/v1/sql';
   return [
     route({
@@ -162,10 +162,10 @@ export function sqlRoutes(family: OperatorFamily, queries: () => Queries) {
         'application/x-ndjson': 'A JSON object in each line for `ndjson`',
         'application/vnd.apache.parquet': 'The rows for `parquet`',
       },
-      async handle({ body, request: { signal } }) {
+      async handle({ caller: { queries }, body, request: { signal } }) {
         const { query, parameters = [], format = 'json' } = body;
         const { max_rows: maxRows = DEFAULT_ROWS, timeout = SQL_LIMITS.seconds } = body;
-        const bytes = await queries().run({ query, parameters, format, maxRows, timeout }, signal);
+        const bytes = await queries.run({ query, parameters, format, maxRows, timeout }, signal);
         return new Response(bytes, { headers: { 'content-type': TYPES[format] } });
       },
     }),

@@ -52,8 +52,8 @@ export interface Inspections {
   cancel(): boolean;
 }
 
-/** The routes of inspections. @param inspections of this process */
-function inspectionRoutes(family: OperatorFamily, inspections: () => Inspections) {
+/** The routes of inspections. */
+function inspectionRoutes(family: OperatorFamily<SystemApi>) {
   const path = '/stackside/v1/inspections';
   return [
     route({
@@ -64,7 +64,7 @@ function inspectionRoutes(family: OperatorFamily, inspections: () => Inspections
       description:
         'Returns the newest inspection of each kind with its progress and findings, null if none was started. Requires the admin key.',
       response: InspectionsState,
-      handle: () => inspections().state(),
+      handle: ({ caller: { inspections } }) => inspections.state(),
     }),
     route({
       ...family,
@@ -77,10 +77,10 @@ function inspectionRoutes(family: OperatorFamily, inspections: () => Inspections
         'Starts to check the index as `stackside check` does, or to measure its tables. Both read the whole index in a separate process with low priority. One inspection runs at a time. Requires the admin key.',
       body: Type.Object({ kind: words(...kinds) }),
       response: InspectionsState,
-      handle({ body: { kind } }) {
-        if (!inspections().start(kind))
+      handle({ caller: { inspections }, body: { kind } }) {
+        if (!inspections.start(kind))
           throw new ApiError(409, 'Another inspection is running; cancel it, or wait until it ends');
-        return inspections().state();
+        return inspections.state();
       },
     }),
     route({
@@ -92,9 +92,9 @@ function inspectionRoutes(family: OperatorFamily, inspections: () => Inspections
       summary: 'Cancel the inspection of the index',
       description: 'Cancels the running inspection. Requires the admin key.',
       response: InspectionsState,
-      handle() {
-        if (!inspections().cancel()) throw new ApiError(409, 'No inspection is running');
-        return inspections().state();
+      handle({ caller: { inspections } }) {
+        if (!inspections.cancel()) throw new ApiError(409, 'No inspection is running');
+        return inspections.state();
       },
     }),
   ];
@@ -207,8 +207,8 @@ export type RefreshTokens = (
   tokens: readonly bigint[] | null,
 ) => Promise<'contract' | bigint[] | null>;
 
-/** Creates the route that fetches metadata again. @param refresh returns null if the settings turn token metadata off */
-const refreshRoute = (family: OperatorFamily, refresh: () => RefreshTokens | null) =>
+/** Creates the route that fetches metadata again. */
+const refreshRoute = (family: OperatorFamily<SystemApi>) =>
   route({
     ...family,
     refusals: { ...family.refusals, 404: 'Contract or token not found', 409: 'Token metadata is turned off' },
@@ -231,8 +231,7 @@ const refreshRoute = (family: OperatorFamily, refresh: () => RefreshTokens | nul
       contract_id: Type.String(),
       tokens: nullable(Type.Integer({ description: 'Number of queued tokens; null for all of the contract' })),
     }),
-    async handle({ body: { contract_id, token_ids } }) {
-      const refreshTokens = refresh();
+    async handle({ caller: { refreshTokens }, body: { contract_id, token_ids } }) {
       if (refreshTokens === null)
         throw new ApiError(409, 'Token metadata is turned off on this server (--token-metadata off)');
       const tokens = token_ids === undefined ? null : [...new Set(token_ids.map(BigInt))];
@@ -247,8 +246,8 @@ const refreshRoute = (family: OperatorFamily, refresh: () => RefreshTokens | nul
 /** Requests a base of the archive. @returns the present bases, or the reason why the server can't make one */
 export type RequestBase = () => ArchiveBase | string;
 
-/** Creates the route that requests a base. @param request returns null if this server doesn't write an archive */
-const baseRoute = (family: OperatorFamily, request: () => RequestBase | null) =>
+/** Creates the route that requests a base. */
+const baseRoute = (family: OperatorFamily<SystemApi>) =>
   route({
     ...family,
     refusals: { ...family.refusals, 409: "This server can't make a base now" },
@@ -258,8 +257,7 @@ const baseRoute = (family: OperatorFamily, request: () => RequestBase | null) =>
     summary: 'Make a base of the archive',
     description: 'Starts to make a base in the background; the status shows the progress. Requires the admin key.',
     response: ArchiveBase,
-    handle() {
-      const requestBase = request();
+    handle({ caller: { requestBase } }) {
       if (requestBase === null) throw new ApiError(409, 'Archiving is off; start the server with --archive');
       const status = requestBase();
       if (typeof status === 'string') throw new ApiError(409, `Can't make a base: ${status}`);
@@ -288,11 +286,14 @@ export interface SystemApi {
  * @param access accepts the admin key only
  */
 export function systemRoutes(system: SystemApi | null, access: Access<object, undefined>) {
-  const family = operatorFamily(access);
-  const requireSystem = (): SystemApi => {
-    if (system === null) throw new Error('access refuses requests to a process without a system');
-    return system;
-  };
+  const family = operatorFamily((request, clientAddress) => {
+    const authorize = access(request, clientAddress);
+    return (params): SystemApi => {
+      authorize(params);
+      if (system === null) throw new Error('access refuses requests to a process without a system');
+      return system;
+    };
+  });
   return [
     route({
       ...family,
@@ -302,7 +303,7 @@ export function systemRoutes(system: SystemApi | null, access: Access<object, un
       description:
         'Returns the current settings and the source of each, the addresses that the server listens on, its files, and the state of its journal. Secrets are not shown. Requires the admin key.',
       response: SystemState,
-      handle: () => requireSystem().state(),
+      handle: ({ caller }) => caller.state(),
     }),
     route({
       ...family,
@@ -312,7 +313,7 @@ export function systemRoutes(system: SystemApi | null, access: Access<object, un
       description:
         'Returns the last log events of the main thread and the API threads. A thread that doesn’t respond within two seconds is left out. Requires the admin key.',
       response: SystemLog,
-      handle: () => requireSystem().log(),
+      handle: ({ caller }) => caller.log(),
     }),
     route({
       ...family,
@@ -322,12 +323,12 @@ export function systemRoutes(system: SystemApi | null, access: Access<object, un
       description:
         'Returns the alerts of packaging/prometheus/alerts.yml, which this process evaluates each minute over its metrics. An alert is `pending` until its condition has held for long enough, and `elsewhere` if only Prometheus, which sees all hosts, can evaluate it. Requires the admin key.',
       response: AlertsState,
-      handle: () => requireSystem().alerts(),
+      handle: ({ caller }) => caller.alerts(),
     }),
-    ...inspectionRoutes(family, () => requireSystem().inspections),
-    hostsRoute(family, () => requireSystem().hosts()),
-    refreshRoute(family, () => requireSystem().refreshTokens),
-    baseRoute(family, () => requireSystem().requestBase),
-    ...sqlRoutes(family, () => requireSystem().queries),
+    ...inspectionRoutes(family),
+    hostsRoute(family),
+    refreshRoute(family),
+    baseRoute(family),
+    ...sqlRoutes(family),
   ];
 }
