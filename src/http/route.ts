@@ -367,15 +367,14 @@ function requestAnswerer(
     if (result instanceof Redirect) return respond.redirect(result.status, result.location, etag);
     if (result instanceof Response) return respond.passedOn(result);
     if (status === 204) return respond.noContent();
-    const sent = (json: string[]): Response => {
-      const parts = plainText ? [String(result)] : json;
+    const sent = (parts: string[]): Response => {
       if (parts.length > 1) return inPartsUnlessHead(success(status, inParts(parts, turns), etag), parsed);
       const [text = ''] = parts;
       if (tags !== null) cache.set(parsed.target, tags.cacheTag, text);
       return wholeText(text, parsed, tags);
     };
-    const json = jsonParts(result, turns.longWork());
-    return json instanceof Promise ? json.then(sent) : sent(json);
+    const parts = plainText ? [String(result)] : jsonParts(result, turns.longWork());
+    return parts instanceof Promise ? parts.then(sent) : sent(parts);
   }
 
   const chainUnknown: MakeResponse = async () => {
