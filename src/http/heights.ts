@@ -109,7 +109,7 @@ export class Heights {
 }
 
 /** How a wait for a height ended: the height may have been reached, the time was over, or too many wait already. */
-export type WaitOutcome = 'reached' | 'late' | 'full';
+type WaitOutcome = 'reached' | 'late' | 'full';
 
 const refusals: Readonly<Record<Exclude<WaitOutcome, 'reached'>, string>> = {
   late: `it did not arrive within ${MAX_WAIT_MS / 1000} second; retry, or use another server`,

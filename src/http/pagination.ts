@@ -260,16 +260,11 @@ export const flatCursor = ({ pattern, description }: ItemName<unknown>) =>
     }),
   );
 
-interface FlatQuery {
-  /** Largest `limit`. */
-  maximum: number;
-  /** Largest `offset`. */
-  reach: number;
-  item: ItemName<unknown>;
-}
-
-/** Query parameters of a flat list: `limit`, `offset` and `cursor`. */
-export const flatQuery = ({ maximum, reach, item }: FlatQuery) => ({
+/**
+ * Query parameters of a flat list: `limit`, `offset` and `cursor`.
+ * @param maximum largest `limit` @param reach largest `offset`
+ */
+export const flatQuery = ({ maximum, reach, item }: { maximum: number; reach: number; item: ItemName<unknown> }) => ({
   limit: limitOrDefault({ maximum, default: 20 }),
   offset: Type.Integer({
     minimum: 0,

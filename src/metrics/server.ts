@@ -136,7 +136,7 @@ export function outputMetrics(registry: Registry, outputs: LossyOutputs): void {
 }
 
 /** The state of the archive on the host that writes it. On other hosts, all values except the failures are 0. */
-export interface ArchiveState {
+interface ArchiveState {
   /** Number of the last entry in the archive. */
   entry: number;
   /** Number of missing entries, and the seconds since no entry was missing; 0 if none is missing. */

@@ -202,10 +202,7 @@ const MAX_TOKENS = 1_000;
  * @param tokens null for all tokens of the contract
  * @returns `contract` if the contract is unknown, or the unknown tokens; null if all are known
  */
-export type RefreshTokens = (
-  contract: string,
-  tokens: readonly bigint[] | null,
-) => Promise<'contract' | bigint[] | null>;
+type RefreshTokens = (contract: string, tokens: readonly bigint[] | null) => Promise<'contract' | bigint[] | null>;
 
 /** Creates the route that fetches metadata again. */
 const refreshRoute = (family: OperatorFamily<SystemApi>) =>
