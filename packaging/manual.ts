@@ -1,5 +1,5 @@
 /** The manual page, in the language of man(7), from the declarations of commands and settings. */
-import { exitCodes } from '../src/commands/program.ts';
+import { DEFAULT_COMMAND, exitCodes } from '../src/commands/program.ts';
 import { settings } from '../src/settings/config.ts';
 import { defaultText, variableNames } from '../src/settings/describe.ts';
 import type { Grouped } from '../src/settings/setting.ts';
@@ -89,9 +89,10 @@ export function manualPage(version: string, time: Date): string {
     heading('Name'),
     `stackside \\- ${escaped(tree.summary)}`,
     heading('Synopsis'),
-    `${bold('stackside')} \\fIcommand\\fR [options]`,
+    `${bold('stackside')} [\\fIcommand\\fR] [options]`,
     heading('Description'),
     escaped('Stackside runs next to a Stacks node, indexes its events, and serves them over HTTP.'),
+    `Without a command, stackside runs ${bold(DEFAULT_COMMAND)}.`,
     'A flag beats a variable, and a variable beats the default.',
     `${bold('stackside serve --print-settings')} shows the values in use and the source of each.`,
     heading('Options'),

@@ -1,13 +1,13 @@
 #!/usr/bin/env bun
-/** Runs a command; {@link createProgram} lists them. {@link EXIT} has the exit codes. */
+/** Runs a command; {@link runProgram} chooses it. {@link EXIT} has the exit codes. */
 import { CommanderError } from 'commander';
 import { EXIT, OperatorError } from './base/errors.ts';
 import { guardOutput, printError } from './commands/cli/output.ts';
-import { createProgram } from './commands/program.ts';
+import { runProgram } from './commands/program.ts';
 
 guardOutput();
 try {
-  await createProgram(process.argv[2]).parseAsync();
+  await runProgram(process.argv.slice(2));
 } catch (error) {
   if (error instanceof CommanderError) {
     // Commander has printed the help or the version.

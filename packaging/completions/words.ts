@@ -1,4 +1,5 @@
 /** The words that each shell completes. */
+import { DEFAULT_COMMAND } from '../../src/commands/program.ts';
 import { type CommandEntry, commandTree, type OptionEntry, type Values, withAllBelow } from '../command-tree.ts';
 
 /** A position in the command line: after the program, or after a command. */
@@ -12,11 +13,18 @@ export interface Place {
   values: Values | null;
 }
 
-const place = ({ words, commands, options, arguments: expected }: CommandEntry): Place => ({
-  path: words.join(' '),
-  commands: commands.map((one) => ({ word: one.words.at(-1) ?? '', help: one.summary })),
-  options,
-  values: expected[0]?.values ?? null,
+/** Returns the options at a position. Those of the default command also follow the program itself. */
+function optionsAt({ words, options, commands }: CommandEntry): OptionEntry[] {
+  if (words.length > 0) return options;
+  const others = commands.find((below) => below.words[0] === DEFAULT_COMMAND)?.options ?? [];
+  return [...options, ...others.filter(({ long }) => options.every((own) => own.long !== long))];
+}
+
+const place = (entry: CommandEntry): Place => ({
+  path: entry.words.join(' '),
+  commands: entry.commands.map((one) => ({ word: one.words.at(-1) ?? '', help: one.summary })),
+  options: optionsAt(entry),
+  values: entry.arguments[0]?.values ?? null,
 });
 
 /** Returns every position at which a word can be completed. */

@@ -28,12 +28,18 @@ export const exitCodes: readonly (readonly [code: number, meaning: string])[] = 
   [EXIT.interrupted, 'an import, export or comparison was stopped by a signal'],
 ];
 
+/** The command that runs if the command line has none. */
+export const DEFAULT_COMMAND: string = serve.name;
+
 const AFTER_HELP = `
+Without a command, stackside runs ${DEFAULT_COMMAND}.
+
 Exit codes:
 ${exitCodes.map(([code, meaning]) => `  ${String(code).padEnd(3)}  ${meaning}`).join('\n')}
 
-Example:
-  stackside demo`;
+Examples:
+  stackside demo
+  stackside --data /srv/stacks`;
 
 /** A command with its subcommands. */
 interface CommandEntry {
@@ -87,4 +93,20 @@ export function createProgram(first?: string): OwnCommand {
     }
   }
   return program;
+}
+
+/** The options of the program itself. Any other option at the start belongs to the default command. */
+const PROGRAM_OPTIONS = new Set(['-h', '--help', '-V', '--version']);
+
+const lacksCommand = (first: string | undefined): boolean =>
+  first === undefined || (first.startsWith('-') && !PROGRAM_OPTIONS.has(first));
+
+/**
+ * Runs a command line.
+ * @param args the arguments, without the program
+ * @throws OperatorError, or CommanderError after help or the version was printed
+ */
+export async function runProgram(args: readonly string[]): Promise<void> {
+  const line = lacksCommand(args[0]) ? [DEFAULT_COMMAND, ...args] : args;
+  await createProgram(line[0]).parseAsync(line, { from: 'user' });
 }

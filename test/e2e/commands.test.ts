@@ -183,6 +183,11 @@ const mistakes: [args: string[], says: RegExp][] = [
     ['serve', '--no-such-flag'],
     /^Unknown option '--no-such-flag'\.\nRun stackside serve --help to see the arguments and options\.\n$/,
   ],
+  [
+    ['--no-such-flag'],
+    /^Unknown option '--no-such-flag'\.\nRun stackside serve --help to see the arguments and options\.\n$/,
+  ],
+  [['--mode', 'fast'], /^--mode is "fast"\.\nIt must be full, read or write\.\n$/],
   [['frobnicate'], /^Unknown command 'frobnicate'\.\nRun stackside --help to see the arguments and options\.\n$/],
   [['import', 'no-such-file.tsv'], /^no-such-file\.tsv doesn't exist\.\nCheck the path\.\n$/],
   [['status', '--data', 'no-such-directory', '--url', NO_NODE], /No index found at no-such-directory/],
@@ -259,6 +264,18 @@ test('the help of every command fits into 80 columns', () => {
   const helps = helpsOf(createProgram());
   expect(helps.length).toBeGreaterThan(25);
   expect(helps.flatMap((help) => help.split('\n')).filter((line) => line.length > 80)).toEqual([]);
+});
+
+test('a command line without a command runs serve', async () => {
+  const settings = { STACKSIDE_DATA: pathOf('none'), STACKSIDE_MODE: 'fast' };
+  const [bare, named] = await Promise.all([stacksideIn(settings), stacksideIn(settings, 'serve')]);
+  expect(bare).toEqual({ code: EXIT.operator, stdout: '', stderr: expect.stringContaining('STACKSIDE_MODE is "fast"') });
+  expect(bare).toEqual(named);
+  for (const option of ['--print-settings', '--help-all']) {
+    expect(await stackside(option)).toEqual(await stackside('serve', option));
+  }
+  expect((await stackside('--help')).stdout).toContain('Without a command, stackside runs serve.');
+  expect((await stackside('--version')).stdout).toStartWith('stackside v');
 });
 
 test('every command has help with an example', async () => {

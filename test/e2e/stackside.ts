@@ -1,7 +1,7 @@
 /** The program as its users run it: a child process, from source or compiled. */
 import { join, resolve } from 'node:path';
 import { OperatorError } from '../../src/base/errors.ts';
-import { createProgram } from '../../src/commands/program.ts';
+import { runProgram } from '../../src/commands/program.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
 import { spawnedWithStdout } from '../support/servers/spawned.ts';
 
@@ -55,12 +55,10 @@ export async function stacksideIn(environment: Environment, ...args: string[]): 
 
 /** Runs a command that fails in this process. @returns the two lines of its error */
 export const problemOf = (...args: string[]): Promise<string> =>
-  createProgram(args[0])
-    .parseAsync(args, { from: 'user' })
-    .then(
-      () => `stackside ${args.join(' ')} succeeded`,
-      (error: unknown) => (error instanceof OperatorError ? `${error.message}\n${error.remedy}\n` : String(error)),
-    );
+  runProgram(args).then(
+    () => `stackside ${args.join(' ')} succeeded`,
+    (error: unknown) => (error instanceof OperatorError ? `${error.message}\n${error.remedy}\n` : String(error)),
+  );
 
 export interface Server {
   api: string;

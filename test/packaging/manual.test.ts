@@ -96,6 +96,9 @@ describe('completions', () => {
     expect(offeredOptions('stackside', 'serve', '--mode', '')).toEqual(['full', 'read', 'write']);
     expect(offeredOptions('stackside', 'serve', '--mode', '=', 'r')).toEqual(['read']);
     expect(offeredOptions('stackside', 'serve', '--api-p')).toEqual(['--api-port']);
+    // Without a command, the options are those of the default command.
+    expect(offeredOptions('stackside', '--api-p')).toEqual(['--api-port']);
+    expect(offeredOptions('stackside', '--mode', 're')).toEqual(['read']);
   });
 
   test('for bash complete values and directories, but no placeholders', () => {
