@@ -13,6 +13,7 @@ import { openSessions } from '../../src/hooks/access/sessions.ts';
 import { HookProblem } from '../../src/hooks/problem.ts';
 import type { HookEvent } from '../../src/hooks/reporting.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
+import { failureOf } from '../support/failure.ts';
 import { assertProperty, Seen } from '../support/property.ts';
 import { type Serving, serving } from '../support/servers/serving.ts';
 import { definition, hookServer } from './server.ts';
@@ -465,11 +466,18 @@ describe('a server', () => {
   test('with open access listens only on the loopback, and rejects keys', async () => {
     using directory = dataDirectory();
     const start = (overrides: Record<string, string>) => serving({ hookAccess: 'open', ...overrides }, directory.path);
-    expect(start({ apiHost: '0.0.0.0' })).rejects.toThrow('--api-host is 0.0.0.0, which other machines can reach.');
-    expect(start({ eventHost: '::' })).rejects.toThrow('--event-host is ::, which other machines can reach.');
     const file = join(directory.path, 'keys');
     await Bun.write(file, 'alice first-key\n');
-    expect(start({ hookKeys: file })).rejects.toThrow("can't be combined with --hook-access open");
+    // Open access is the default of a demo, so no remedy may omit it.
+    const refusals: [overrides: Record<string, string>, message: string, otherwise: string][] = [
+      [{ apiHost: '0.0.0.0' }, '--api-host is 0.0.0.0, which other machines can reach.', 'listen on 127.0.0.1.'],
+      [{ eventHost: '::' }, '--event-host is ::, which other machines can reach.', 'listen on 127.0.0.1.'],
+      [{ hookKeys: file }, "--hook-keys can't be combined with --hook-access open.", 'omit --hook-keys.'],
+    ];
+    for (const [overrides, message, otherwise] of refusals) {
+      const remedy = `Set --hook-access key, or ${otherwise}`;
+      expect(await failureOf(OperatorError, start(overrides))).toMatchObject({ message, remedy });
+    }
   });
 
   test.each(['0', '1'])(
@@ -493,6 +501,7 @@ describe('a server', () => {
   const openAccess = expect.objectContaining({
     event: 'setup_warning',
     problem: expect.stringContaining('--hook-access open'),
+    remedy: 'Let only trusted clients reach the ports, or set --hook-access key.',
   });
   test('with open access logs a warning', async () => {
     await using server = await hookServer();

@@ -75,12 +75,15 @@ function openAccess(settings: Settings, keyFailures: WrongKeys, sessions: Sessio
     return access({ keys: { consumers, admin }, hosts, wrongKeys: keyFailures, sessions });
   }
   if (hookKeys !== null) {
-    throw new OperatorError("--hook-keys can't be combined with --hook-access open.", 'Set only one of them.');
+    throw new OperatorError(
+      "--hook-keys can't be combined with --hook-access open.",
+      'Set --hook-access key, or omit --hook-keys.',
+    );
   }
   log({
     event: 'setup_warning',
     problem: 'With --hook-access open, everybody who reaches a port can manage chainhooks.',
-    remedy: 'Let only trusted clients reach the ports, or omit --hook-access.',
+    remedy: 'Let only trusted clients reach the ports, or set --hook-access key.',
   });
   return access({ keys: null, hosts, wrongKeys: keyFailures, sessions });
 }

@@ -47,7 +47,7 @@ export async function requireLoopback(
     ...(mode === 'read' ? [] : [['--event-host', eventHost] as const]),
   ];
   for (const [flag, host] of listeners) {
-    const remedy = 'Omit --hook-access, so that managing chainhooks needs a key, or listen on 127.0.0.1.';
+    const remedy = 'Set --hook-access key, or listen on 127.0.0.1.';
     let isLocal: boolean;
     try {
       isLocal = await isLoopbackHost(host, resolve);
