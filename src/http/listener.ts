@@ -87,7 +87,7 @@ export interface HttpListenerOptions<Data> {
   port: number;
   /** Whether other threads may listen on the same port; then the operating system distributes the connections. */
   shared?: boolean;
-  /** Maximum body size of any request in bytes, without {@link BODY_MARGIN}. */
+  /** Maximum length in bytes that a request may declare, without {@link BODY_MARGIN}. Handlers limit the bodies that they read. */
   bodyLimit: number;
   /** Seconds without a byte in either direction after which a connection is closed. */
   idleSeconds: number;
@@ -97,12 +97,12 @@ export interface HttpListenerOptions<Data> {
   websocket?: Bun.WebSocketHandler<Data>;
   /** Shares the thread among requests and the thread's other work for clients; default: only among requests. */
   turns?: Turns;
-  /** Makes the response to a malformed request, or to one whose handler failed. */
-  refuse: (status: 400 | 500, message: string) => Response;
+  /** Makes the response to a malformed or too long request, or to one whose handler failed. */
+  refuse: (status: 400 | 413 | 500, message: string) => Response;
   log: (event: UnexpectedEvent) => void;
 }
 
-/** Bytes over the limit that the server accepts, so that the handler can refuse the body with a reason. */
+/** Bytes over the limit that the listener accepts, so that the handler can refuse the body and log the refusal. */
 const BODY_MARGIN = 1024;
 
 const MALFORMED = 'The Host header or the target of the request is malformed';
@@ -143,6 +143,9 @@ export function listenHttp<Data>({
   const handle: Handler<Data> = (request, server) => {
     const url = absoluteUrl(request);
     if (url === null) return refuse(400, MALFORMED);
+    if (Number(request.headers.get('content-length') ?? 0) > bodyLimit + BODY_MARGIN) {
+      return refuse(413, `The body must not be longer than ${bodyLimit} bytes`);
+    }
     const plain = withPlainPath(url);
     // All handlers rely on this form of the URL.
     if (plain !== request.url) Object.defineProperty(request, 'url', { value: plain });
@@ -166,7 +169,8 @@ export function listenHttp<Data>({
     hostname,
     port,
     reusePort: shared,
-    maxRequestBodySize: bodyLimit + BODY_MARGIN,
+    // Bun would refuse a longer body without a text. It only receives a body as fast as the handler reads it.
+    maxRequestBodySize: Number.MAX_SAFE_INTEGER,
     idleTimeout: idleSeconds,
     // Bun's error page shows source code, and must never be served, even if NODE_ENV is `development`.
     development: false,

@@ -41,9 +41,7 @@ function declaresLength({ headers }: Request, limit: number): boolean {
 export async function bodyBytes(request: Request, limit: number): Promise<Uint8Array<ArrayBuffer>> {
   declaresLength(request, limit);
   const bytes = await readUpTo(request.body, limit).catch((cause: unknown) => {
-    // While the client is connected, Bun ends a body for one reason only: it is longer than the listener's limit.
-    const isAborted = cause instanceof DOMException && cause.name === 'AbortError';
-    throw new BodyError(isAborted ? 'incomplete' : 'too_large', limit, { cause });
+    throw new BodyError('incomplete', limit, { cause });
   });
   if (bytes === null) throw new BodyError('too_large', limit);
   return bytes;

@@ -269,7 +269,11 @@ test('the help of every command fits into 80 columns', () => {
 test('a command line without a command runs serve', async () => {
   const settings = { STACKSIDE_DATA: pathOf('none'), STACKSIDE_MODE: 'fast' };
   const [bare, named] = await Promise.all([stacksideIn(settings), stacksideIn(settings, 'serve')]);
-  expect(bare).toEqual({ code: EXIT.operator, stdout: '', stderr: expect.stringContaining('STACKSIDE_MODE is "fast"') });
+  expect(bare).toEqual({
+    code: EXIT.operator,
+    stdout: '',
+    stderr: expect.stringContaining('STACKSIDE_MODE is "fast"'),
+  });
   expect(bare).toEqual(named);
   for (const option of ['--print-settings', '--help-all']) {
     expect(await stackside(option)).toEqual(await stackside('serve', option));

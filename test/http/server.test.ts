@@ -64,3 +64,23 @@ test('a stopped server refuses connections', async () => {
   await stop();
   expect(fetch(`${url}/extended`)).rejects.toThrow();
 });
+
+/** A body of two megabytes, in one chunk without a length. */
+const inChunks = (): ReadableStream<Uint8Array> =>
+  new ReadableStream({
+    start(controller) {
+      controller.enqueue(new Uint8Array(2_000_000));
+      controller.close();
+    },
+  });
+
+test.each([
+  ['that declares its length', () => new Uint8Array(2_000_000), 1_000_000],
+  ['without a length', inChunks, 1_048_576],
+])('returns 413 as JSON for a long body %s', async (_, body, limit) => {
+  const response = await fetch(`${server.url}/stackside/v1/principals/balances`, { method: 'POST', body: body() });
+  expect([response.status, await response.json()]).toEqual([
+    413,
+    { statusCode: 413, error: 'Payload Too Large', message: `The body must not be longer than ${limit} bytes` },
+  ]);
+});
