@@ -1,14 +1,11 @@
 /** Bundles the console for the browser: scripts and styles with their hash in the name, compressed once. */
-import { promisify } from 'node:util';
-import { brotliCompress, constants } from 'node:zlib';
+import { type Coding, packed } from '../http/content-coding.ts';
 
 /** A compressed file of the bundle. The bytes are base64, so that the compiled executable contains them as a text. */
-export interface BundledFile {
+export interface BundledFile extends Record<Coding, string> {
   name: string;
   /** Media type of the file. */
   type: string;
-  gzip: string;
-  brotli: string;
 }
 
 /** The bundle, with the names of its entry script and its style sheet. */
@@ -23,18 +20,14 @@ const TYPES: Readonly<Record<string, string>> = {
   css: 'text/css; charset=utf-8',
 };
 
-const brotli = promisify(brotliCompress);
 const base64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64');
 
 async function compressFile(name: string, bytes: Uint8Array<ArrayBuffer>): Promise<BundledFile> {
   const type = TYPES[name.slice(name.lastIndexOf('.') + 1)];
   if (type === undefined) throw new Error(`the console's bundle has ${name}, whose file type has no content type`);
-  const compressed = await brotli(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: QUALITY } });
-  return { name, type, gzip: base64(Bun.gzipSync(bytes, { level: 9 })), brotli: base64(compressed) };
+  const { zstd, gzip, br } = await packed(bytes);
+  return { name, type, zstd: base64(zstd), gzip: base64(gzip), br: base64(br) };
 }
-
-/** The highest quality of brotli costs seconds for a few per cent. */
-const QUALITY = 9;
 
 /** The entry points of the bundle. */
 export const consoleBuild = {

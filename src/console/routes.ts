@@ -2,7 +2,7 @@
 
 import { type TSchema, Type } from '@sinclair/typebox';
 import { type Lazy, lazy } from '../base/cache.ts';
-import { acceptsHtml, packedAnswer } from '../http/content-coding.ts';
+import { acceptsHtml, type Packed, packedAnswer } from '../http/content-coding.ts';
 import { notFound, UnknownRouteError } from '../http/errors.ts';
 import { Redirect, type Route, route } from '../http/route.ts';
 import type { ConsoleBundle } from './bundle.ts';
@@ -154,10 +154,8 @@ const renderDocument = ({ script, style }: Pick<ConsoleFiles, 'script' | 'style'
 </html>
 `;
 
-interface ConsoleFile {
+interface ConsoleFile extends Packed {
   type: string;
-  gzip: Uint8Array<ArrayBuffer>;
-  brotli: Uint8Array<ArrayBuffer>;
 }
 
 interface ConsoleFiles extends Omit<ConsoleBundle, 'files'> {
@@ -170,7 +168,7 @@ declare const STACKSIDE_CONSOLE: ConsoleBundle | undefined;
 function decodeBundle({ script, style, files }: ConsoleBundle): ConsoleFiles {
   const bytes = (text: string) => new Uint8Array(Buffer.from(text, 'base64'));
   const byName = files.map(
-    ({ name, type, gzip, brotli }) => [name, { type, gzip: bytes(gzip), brotli: bytes(brotli) }] as const,
+    ({ name, type, zstd, gzip, br }) => [name, { type, zstd: bytes(zstd), gzip: bytes(gzip), br: bytes(br) }] as const,
   );
   return { script, style, byName: new Map(byName) };
 }

@@ -1,18 +1,13 @@
 /** The OpenAPI document. The console's API reference shows it. */
 
-import { promisify } from 'node:util';
-import { gzip } from 'node:zlib';
 import { type AnyElysia, Elysia } from 'elysia';
 import { lazy } from '../base/cache.ts';
-import { type Packed, packedAnswer } from './content-coding.ts';
+import { type Packed, packed, packedAnswer } from './content-coding.ts';
 import { type ApiDescription, complete, documentationOf, type SwaggerDocument } from './openapi.ts';
 import type { Responder } from './respond.ts';
 import type { Plugin } from './route.ts';
 
 const DOCUMENT = '/docs/json';
-
-/** Compresses on a thread of the runtime, since it takes as long as hundreds of requests. */
-const pack = promisify(gzip);
 
 /**
  * Makes the document of an application's routes, compressed. It is made at the first request, since most servers never get one:
@@ -27,7 +22,7 @@ async function makeDocument(app: AnyElysia, version: string, described: ApiDescr
     .use(swagger({ documentation, specPath: DOCUMENT }));
   const published = await documented.handle(new Request(`http://localhost${DOCUMENT}`));
   if (!published.ok) throw new Error(`the OpenAPI document has status ${published.status}`);
-  return { gzip: await pack(await published.arrayBuffer()) };
+  return packed(await published.arrayBuffer());
 }
 
 /**

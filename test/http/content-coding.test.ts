@@ -1,22 +1,17 @@
 /** Compressed responses: the chosen coding, ETags, and the cache. */
 import { describe, expect, test } from 'bun:test';
-import { brotliDecompressSync } from 'node:zlib';
 import fc from 'fast-check';
 import { codingFor } from '../../src/http/content-coding.ts';
 import { responseCache } from '../../src/http/response-cache.ts';
 import { testApp } from '../api/test-app.ts';
 import { assertProperty } from '../support/property.ts';
+import { unpack } from '../support/unpack.ts';
 
 const LONG = '/extended/v3/transactions?limit=50';
 const SHORT = '/extended/v3/transactions?limit=1';
 const { request } = testApp();
 const ask = (path: string, headers: Record<string, string> = {}, method = 'GET') => request(path, { method, headers });
 
-const unpack = {
-  zstd: (bytes: Uint8Array<ArrayBuffer>) => Bun.zstdDecompressSync(bytes),
-  gzip: (bytes: Uint8Array<ArrayBuffer>) => Bun.gunzipSync(bytes),
-  br: (bytes: Uint8Array<ArrayBuffer>) => brotliDecompressSync(bytes),
-} as const;
 const codings = ['zstd', 'gzip', 'br'] as const;
 
 test.each([
