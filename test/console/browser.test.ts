@@ -560,6 +560,15 @@ browserTest('a link to a line of a contract shows the line', async () => {
 /** The contract of the name system, which prints each operation on a name. */
 const BNS = 'ST000000000000000000002AMW42H.bns';
 
+browserTest('a boot contract without a source has the tab for read-only calls, without a number', async () => {
+  await using visited = await visit(`${server.api}/contracts/${BNS}`);
+  const { page } = visited;
+  await page.getByRole('link', { name: 'Read-only calls', exact: true }).click();
+  await page.getByRole('heading', { name: 'Read-only calls' }).waitFor();
+  // The source, of which no part is known, still has no interface.
+  expect(await page.getByRole('link', { name: 'Interface' }).count()).toBe(0);
+});
+
 browserTest('contract logs are filtered by a field, and an invalid condition shows an error', async () => {
   await using visited = await visit(`${server.api}/contracts/${BNS}?tab=logs`);
   const { page } = visited;

@@ -69,9 +69,13 @@ async function loadListSizes(contract: string, signal: AbortSignal): Promise<Siz
   return { calls, logs, transactions, tokens: ft + nft, received, sent };
 }
 
+/**
+ * Counts definitions. A source without any, such as that of a simulated boot contract, doesn't show what the node reads, so the
+ * tab then has no size.
+ */
 const definitionSizes = (defined: readonly Definition[]): Sizes => ({
   functions: defined.length,
-  read: defined.filter(({ kind }) => READABLE.includes(kind)).length,
+  ...(defined.length === 0 ? {} : { read: defined.filter(({ kind }) => READABLE.includes(kind)).length }),
 });
 
 export function Contract({ contract }: { contract: string }) {
