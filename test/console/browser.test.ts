@@ -560,6 +560,16 @@ browserTest('a link to a line of a contract shows the line', async () => {
 /** The contract of the name system, which prints each operation on a name. */
 const BNS = 'ST000000000000000000002AMW42H.bns';
 
+browserTest('the path of the latest block opens the newest block, on both chains', async () => {
+  await using visited = await visit(`${server.api}/blocks/latest`);
+  const { page } = visited;
+  await page.waitForURL(/\/blocks\/\d+$/);
+  await page.getByRole('heading', { name: 'Execution cost' }).waitFor();
+  await page.goto(`${server.api}/bitcoin-blocks/latest`);
+  await page.waitForURL(/\/bitcoin-blocks\/\d+$/);
+  await page.getByRole('heading', { name: 'Bitcoin block', exact: true }).waitFor();
+});
+
 browserTest('a boot contract without a source has the tab for read-only calls, without a number', async () => {
   await using visited = await visit(`${server.api}/contracts/${BNS}`);
   const { page } = visited;

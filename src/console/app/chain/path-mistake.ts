@@ -18,8 +18,8 @@ interface Kind {
 const block: Kind = {
   param: 'id',
   name: 'block',
-  looks: 'A block is named by its height, or by a hash of 64 hexadecimal digits.',
-  form: new RegExp(`^([0-9]{1,10}|${HASH})$`),
+  looks: 'A block is named by its height, by a hash of 64 hexadecimal digits, or by the word latest.',
+  form: new RegExp(`^([0-9]{1,10}|latest|${HASH})$`),
 };
 const asset: Kind = {
   param: 'asset',

@@ -18,7 +18,7 @@ import {
 } from '../../ui/parts.tsx';
 import { pathTo } from '../../ui/router.ts';
 import { Ago, BitcoinAddressLink, BitcoinBlockLink, Btc, Hash, Principal, When } from '../../ui/values.tsx';
-import { BLOCK_COLUMNS, Neighbours } from './block.tsx';
+import { BLOCK_COLUMNS, Neighbours, useHeightInPath } from './block.tsx';
 
 export function BitcoinBlock({ id }: { id: string }) {
   const block = useGet('/extended/v2/burn-blocks/{height_or_hash}', { height_or_hash: id }, tipVersion.value);
@@ -26,6 +26,7 @@ export function BitcoinBlock({ id }: { id: string }) {
   // If no Stacks block was built on a Bitcoin block, the API doesn't return the block, but may return its payouts.
   const emptyHeight = block.error?.status === 404 && Number(id) <= (newest ?? 0) ? Number(id) : null;
   const height = block.data?.burn_block_height ?? emptyHeight;
+  useHeightInPath('bitcoinBlock', id, height);
   return (
     <Page
       kind="Bitcoin block"

@@ -1,19 +1,28 @@
 /** The pages of blocks: the list, and one block with its transactions, execution cost and signatures. */
 
+import { useEffect } from 'preact/hooks';
 import type { Block as BlockObject } from '../../api/api.ts';
 import { tip, tipVersion } from '../../api/live.ts';
 import { mapLoaded, useGet } from '../../api/use-answer.ts';
 import { count, visible } from '../../chain/format.ts';
 import { BLOCKS_PER_PAGE, type Column, Icon, ListPanel, listQuery, Page, Panel, Show } from '../../ui/parts.tsx';
-import { pathTo } from '../../ui/router.ts';
+import { go, pathTo } from '../../ui/router.ts';
 import { server } from '../../ui/server-status.tsx';
 import { COLUMNS_IN_BLOCK, idOf } from '../../ui/transactions.tsx';
 import { Ago, BitcoinBlockLink, BlockLink, CostShare, CostTable, Hash, When } from '../../ui/values.tsx';
 import { ForkMark, OrphanMark } from './forks.tsx';
 
+/** Replaces `latest` in the page's path by the block's height, so that the page keeps its block when another one arrives. */
+export function useHeightInPath(page: 'block' | 'bitcoinBlock', id: string, height: number | null): void {
+  useEffect(() => {
+    if (id === 'latest' && height !== null) go(pathTo(page, { id: height }), { replace: true });
+  }, [page, id, height]);
+}
+
 export function Block({ id }: { id: string }) {
   const loaded = useGet('/extended/v2/blocks/{height_or_hash}', { height_or_hash: id }, tipVersion.value);
   const height = loaded.data?.height ?? null;
+  useHeightInPath('block', id, height);
   return (
     <Page
       kind="Block"
