@@ -111,7 +111,7 @@ async function untouchedAccount(
   const knowledge = read.principals.knowledge(principal);
   if (knowledge === 'known') return null;
   if (knowledge === 'asking') {
-    const message = `Stackside is requesting the balance of ${principal} before block ${from} from the node; retry`;
+    const message = `Stackside is requesting the account ${principal} before block ${from} from the node; retry`;
     const headers = { ...withFrom(from), 'retry-after': String(RETRY_AFTER_SECONDS) };
     throw new ApiError(503, message, 'ASKING_NODE', { headers });
   }

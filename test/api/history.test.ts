@@ -472,6 +472,7 @@ describe('an index that starts at block 20', () => {
       expect(compare(route, both, atAll, await askSince(known!))).toBe('account');
       const asking = await askSince(waiting!);
       expect([asking.status, asking.body.code, header(asking)]).toEqual([503, 'ASKING_NODE', '20']);
+      expect(asking.body.message).toContain(`the account ${waiting} before block 20`);
       expect(asking.headers.get('retry-after')).toBe('1');
       const untouched = await whole.ask(`/extended/${path.replace('ADDRESS', idle)}`);
       expect(compare(route, both, untouched, await askSince(idle))).toBe('account');
