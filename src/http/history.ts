@@ -5,9 +5,10 @@
  */
 
 import { Type } from '@sinclair/typebox';
+import { toHex } from '../codec/hex.ts';
 import type { StartingAccount } from '../store/queries/accounts/starting-accounts.ts';
 import type { Reader } from '../store/read/index-reader.ts';
-import { ApiError, ShapedError } from './errors.ts';
+import { ApiError, notFound, ShapedError } from './errors.ts';
 
 /**
  * The part of the chain that a route needs for right answers if the index began at a block. All but `none` also need
@@ -128,6 +129,26 @@ async function untouchedAccount(
 export function errorSince(error: unknown, from: number): unknown {
   if (!(error instanceof ApiError) || error.status !== 404 || error instanceof ShapedError) return error;
   return new ApiError(404, `${error.message}; ${begins(from)}`, NOT_FOUND_SINCE, { headers: withFrom(from) });
+}
+
+/**
+ * Checks that a partial history has the transactions that a request names, since older ones would seem to have no events and
+ * no balance changes. With the whole chain, that is right for an unknown transaction.
+ * @throws ApiError if the index began at a block and lacks a transaction
+ */
+export function requireTransactions(read: Reader, txIds: readonly Uint8Array[]): void {
+  if (read.chain.historyFrom() === null) return;
+  const missing = txIds.find((txId) => read.transactions.state(txId) === undefined);
+  if (missing !== undefined) refuseIfPartial(read, `Transaction ${toHex(missing)} not found`);
+}
+
+/**
+ * Refuses an empty answer about one thing that the index doesn't have, if the thing may be older.
+ * @param message of the 404, to which {@link errorSince} adds the first block
+ * @throws ApiError if the index began at a block
+ */
+export function refuseIfPartial(read: Reader, message: string): void {
+  if (read.chain.historyFrom() !== null) throw notFound(message);
 }
 
 /** Returns the text of a 404 with a special body. The text contains the code if the index began at a block. */

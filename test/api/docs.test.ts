@@ -303,7 +303,7 @@ test('a list of ids in a query is documented with its bounds', () => {
   const ids = parameters.find(({ name }) => name === 'tx_id')!;
   expect(ids).toMatchObject({ in: 'query', required: true, style: 'form', explode: false } as never);
   expect(ids.schema).toMatchObject({ type: 'array', minItems: 1, maxItems: 20 });
-  expect(Object.keys(responses)).toEqual(['200', '304', '400', '503']);
+  expect(Object.keys(responses)).toEqual(['200', '304', '400', '404', '503']);
 });
 
 test('every reference resolves, and every component is referenced', () => {

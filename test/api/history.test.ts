@@ -515,6 +515,80 @@ describe('an index that starts at block 20', () => {
     }
   });
 
+  test('returns BEFORE_HISTORY for events and balance changes of a named transaction that may be older', async () => {
+    const [older, newer] = await Promise.all(
+      [19, 21].map(async (height) => (await whole.ask(`/extended/v3/blocks/${height}/transactions`)).body.results[0]),
+    );
+    const { address } = newer.sender;
+    const unknown = `0x${'77'.repeat(32)}`;
+    for (const lacking of [older.tx_id, unknown]) {
+      for (const target of [
+        `/extended/v3/principals/${address}/transactions/${lacking}/balance-changes`,
+        `/extended/v3/principals/${address}/balance-changes?tx_id=${lacking}`,
+        `/extended/v3/principals/${address}/balance-changes?tx_id=${newer.tx_id},${lacking}`,
+        `/extended/v1/tx/events?tx_id=${lacking}`,
+      ]) {
+        const answer = await since.ask(target);
+        const message = `Transaction ${lacking} not found; the history of this server begins at block 20`;
+        expect([target, answer.status, answer.body.code, header(answer)]).toEqual([
+          target,
+          404,
+          'BEFORE_HISTORY',
+          '20',
+        ]);
+        expect(answer.body.message).toBe(message);
+        expect((await whole.ask(target)).status).toBe(200);
+      }
+    }
+    for (const path of [`transactions/${newer.tx_id}/balance-changes`, `balance-changes?tx_id=${newer.tx_id}`]) {
+      const target = `/extended/v3/principals/${address}/${path}`;
+      const answer = await since.ask(target);
+      expect([answer.status, header(answer), answer.body]).toEqual([200, null, (await whole.ask(target)).body]);
+      expect(answer.body.total).toBeGreaterThan(0);
+    }
+    expect((await since.ask(`/extended/v1/tx/events?tx_id=${newer.tx_id}`)).status).toBe(200);
+  });
+
+  test('returns BEFORE_HISTORY for lists of one tenure or Bitcoin block that may be older', async () => {
+    const [older, first] = await Promise.all(
+      [1, 20].map(async (height) => (await whole.ask(`/extended/v2/blocks/${height}`)).body),
+    );
+    const unknown = `0x${'77'.repeat(32)}`;
+    for (const [target, name] of [
+      [`/extended/v2/block-tenures/${older.tenure_height}/blocks`, 'Tenure'],
+      [`/extended/v2/block-tenures/${older.tenure_height}/blocks?offset=1`, 'Tenure'],
+      [`/extended/v2/burn-blocks/${older.burn_block_height}/pox-transactions`, 'Burn block'],
+      [`/extended/v2/burn-blocks/${older.burn_block_hash}/pox-transactions`, 'Burn block'],
+      [`/extended/v2/burn-blocks/${unknown}/pox-transactions`, 'Burn block'],
+    ] as const) {
+      const answer = await since.ask(target);
+      const message = `${name} not found; the history of this server begins at block 20`;
+      expect([target, answer.status, answer.body.code, header(answer)]).toEqual([target, 404, 'BEFORE_HISTORY', '20']);
+      expect(answer.body.message).toBe(message);
+      expect((await whole.ask(target)).status).toBe(200);
+    }
+    for (const target of [
+      `/extended/v2/block-tenures/${first.tenure_height}/blocks`,
+      '/extended/v2/burn-blocks/latest/pox-transactions',
+    ]) {
+      const answer = await since.ask(target);
+      expect([target, answer.status, header(answer), answer.body.total > 0]).toEqual([target, 200, '20', true]);
+    }
+  });
+
+  test('lists reward cycles and stacking events since its start, and refuses the signers of a cycle', async () => {
+    const [{ cycle_number, ...cycle }] = (await whole.ask('/extended/v2/pox/cycles')).body.results;
+    expect(cycle.block_height).toBeGreaterThan(0);
+    const cycles = '/extended/v2/pox/cycles';
+    for (const target of [cycles, '/extended/v1/pox4/events', `/extended/v1/pox4/stacker/${alice.address}`]) {
+      const answer = await since.ask(target);
+      expect([target, answer.status, header(answer)]).toEqual([target, 200, '20']);
+    }
+    expect((await since.ask(`${cycles}/7`)).body.code).toBe('BEFORE_HISTORY');
+    const signers = await since.ask(`${cycles}/${cycle_number}/signers`);
+    expect([signers.status, signers.body.code]).toEqual([503, 'HISTORY_INCOMPLETE']);
+  });
+
   test('returns the error in the format of each API version', async () => {
     const { body: older } = await whole.ask('/extended/v2/blocks/19');
     for (const id of ['19', '1', '31', older.hash, older.index_block_hash]) {

@@ -3,6 +3,7 @@ import { Type } from '@sinclair/typebox';
 import { toHex } from '../../codec/hex.ts';
 import { ApiError, requireFound } from '../../http/errors.ts';
 import { chainTip, mempoolAndAnyFork, transaction as transactionTag } from '../../http/etag.ts';
+import { requireTransactions } from '../../http/history.ts';
 import { MaybeSerialized, serializedLazily } from '../../http/json.ts';
 import { legacyOffsetQuery, limitOrDefault, OffsetPage } from '../../http/pagination.ts';
 import { normalizer } from '../../http/parameters.ts';
@@ -252,6 +253,7 @@ export const transactionEvents = [
       ),
       events: Type.Array(MaybeSerialized(TransactionEvent)),
     }),
+    notFound: 'Transaction not found: only on a server with a partial history',
     etag: chainTip,
     history: 'since',
     long: true,
@@ -263,6 +265,7 @@ export const transactionEvents = [
         throw new ApiError(400, "can't handle both 'address' and 'tx_id' in the same request");
       }
       if (tx_id !== undefined) {
+        requireTransactions(read, [tx_id]);
         const events = read.events.lastFirst(tx_id, kinds, limit, offset);
         return {
           ...page(() => read.events.count(tx_id, kinds)),

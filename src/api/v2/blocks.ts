@@ -3,6 +3,7 @@ import { Type } from '@sinclair/typebox';
 import { fromHex, toHex } from '../../codec/hex.ts';
 import { requireFound } from '../../http/errors.ts';
 import { blockAt, block as blockTag, chainTip } from '../../http/etag.ts';
+import { refuseIfPartial } from '../../http/history.ts';
 import { MaybeSerialized } from '../../http/json.ts';
 import {
   FlatPage,
@@ -169,12 +170,14 @@ export const blocks = (now: () => number): Route[] => [
     },
     query: listQuery,
     response: FlatPage(ChainBlock),
-    notFound: NO_CURSOR,
+    notFound: 'Tenure not found: only on a server with a partial history; or cursor not found',
     etag: chainTip,
     history: 'since',
     handle: ({ params: { tenure_height }, query, read }) => {
       const list = flatList(`tenure-blocks ${tenure_height}`, blockName, query);
-      return list.page(read.blocks.ofTenure(tenure_height, ...list.start, chainBlockRows));
+      const page = read.blocks.ofTenure(tenure_height, ...list.start, chainBlockRows);
+      if (page?.total === 0) refuseIfPartial(read, 'Tenure not found');
+      return list.page(page);
     },
   }),
 ];

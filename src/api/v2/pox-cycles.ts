@@ -3,6 +3,7 @@ import { Type } from '@sinclair/typebox';
 import { fromHex, toHex } from '../../codec/hex.ts';
 import { requireFound } from '../../http/errors.ts';
 import { chainAndBurnBlock, chainTip } from '../../http/etag.ts';
+import { refuseIfPartial } from '../../http/history.ts';
 import { legacyOffsetQuery, OffsetPage, offsetPage, offsetQuery } from '../../http/pagination.ts';
 import { route } from '../../http/route.ts';
 import type { CycleStacker, PoxOutput, RewardCycle, StackingSigner } from '../../store/model/staking.ts';
@@ -188,10 +189,13 @@ export const poxTransactions = [
     params: { height_or_hash: BurnBlockParameter },
     query: transactionsQuery,
     response: OffsetPage(PoxTransaction),
+    notFound: 'Burn block not found: only on a server with a partial history',
     etag: chainAndBurnBlock,
     history: 'payouts',
-    handle: ({ params: { height_or_hash }, query, read }) =>
-      offsetPage(query, read.burnRewards.outputsOf(height_or_hash, query.limit, query.offset), poxTransaction),
+    handle: ({ params: { height_or_hash }, query, read }) => {
+      if (!read.burnRewards.has(height_or_hash)) refuseIfPartial(read, 'Burn block not found');
+      return offsetPage(query, read.burnRewards.outputsOf(height_or_hash, query.limit, query.offset), poxTransaction);
+    },
   }),
   route({
     path: '/extended/v2/addresses/{burnchain_address}/pox-transactions',

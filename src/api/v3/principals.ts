@@ -3,7 +3,7 @@ import { Type } from '@sinclair/typebox';
 import { exactNumber } from '../../base/json.ts';
 import { toHex } from '../../codec/hex.ts';
 import { principalAndMempool, principal as principalTag, transaction } from '../../http/etag.ts';
-import { withUntouched } from '../../http/history.ts';
+import { requireTransactions, withUntouched } from '../../http/history.ts';
 import { serializedRows } from '../../http/json.ts';
 import { CursorPage, cursorList, cursorQuery } from '../../http/pagination.ts';
 import { route } from '../../http/route.ts';
@@ -249,6 +249,8 @@ export const balances = [
 const balanceChangesList = (principal: string, txIds: readonly Uint8Array[]) =>
   `balance-changes ${principal} ${[...new Set(txIds.map(toHex))].sort().join(' ')}`;
 
+const NOT_SINCE = 'Transaction not found: only on a server with a partial history';
+
 /** Balance changes of a principal; empty for transactions that are unknown or don't involve the principal. */
 export const balanceChanges = [
   route({
@@ -261,9 +263,11 @@ export const balanceChanges = [
     params: { principal: PrincipalParameter, tx_id: TxId },
     query: cursorQuery,
     response: CursorPage(BalanceChange),
+    notFound: NOT_SINCE,
     etag: transaction,
-    history: 'since',
+    history: 'thing',
     handle: ({ params: { principal, tx_id }, query, read }) => {
+      requireTransactions(read, [tx_id]);
       const list = cursorList(`transaction-${balanceChangesList(principal, [tx_id])}`, query);
       return list.page(read.principals.balanceChanges(principal, [tx_id], ...list.start), balanceChange);
     },
@@ -284,8 +288,10 @@ export const balanceChanges = [
       ...cursorQuery,
     },
     response: CursorPage(TransactionBalanceChange),
-    history: 'since',
+    notFound: NOT_SINCE,
+    history: 'thing',
     handle: ({ params: { principal }, query, read }) => {
+      requireTransactions(read, query.tx_id);
       const list = cursorList(balanceChangesList(principal, query.tx_id), query);
       return list.page(read.principals.balanceChanges(principal, query.tx_id, ...list.start), transactionBalanceChange);
     },

@@ -2253,6 +2253,10 @@ export interface components {
             headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
             content: { "application/json": components["schemas"]["Problem"]; };
         };
+        TransactionNotFound2: {
+            headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
+            content: { "application/json": components["schemas"]["Problem"]; };
+        };
         SmartContractNotFound: {
             headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
             content: { "application/json": components["schemas"]["Problem"]; };
@@ -2697,15 +2701,12 @@ export interface operations {
         };
         responses: {
             200: {
-                headers: {
-                    "stackside-height": components["headers"]["Height"];
-                    "stackside-history-from": components["headers"]["HistoryFrom"];
-                    [name: string]: unknown;
-                };
+                headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
                 content: { "application/json": components["schemas"]["BalanceChangePage"]; };
             };
-            304: components["responses"]["NotModified2"];
+            304: components["responses"]["NotModified"];
             400: components["responses"]["BadRequest"];
+            404: components["responses"]["TransactionNotFound2"];
             503: components["responses"]["ServiceUnavailableStore"];
         };
     };
@@ -2717,15 +2718,12 @@ export interface operations {
         };
         responses: {
             200: {
-                headers: {
-                    "stackside-height": components["headers"]["Height"];
-                    "stackside-history-from": components["headers"]["HistoryFrom"];
-                    [name: string]: unknown;
-                };
+                headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
                 content: { "application/json": components["schemas"]["TransactionBalanceChangePage"]; };
             };
-            304: components["responses"]["NotModified2"];
+            304: components["responses"]["NotModified"];
             400: components["responses"]["BadRequest"];
+            404: components["responses"]["TransactionNotFound2"];
             503: components["responses"]["ServiceUnavailableStore"];
         };
     };
@@ -3030,7 +3028,10 @@ export interface operations {
             };
             304: components["responses"]["NotModified2"];
             400: components["responses"]["BadRequest"];
-            404: components["responses"]["CursorNotFound"];
+            404: {
+                headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
+                content: { "application/json": components["schemas"]["Problem"]; };
+            };
             503: components["responses"]["ServiceUnavailableStore"];
         };
     };
@@ -3566,6 +3567,10 @@ export interface operations {
             };
             304: components["responses"]["NotModified2"];
             400: components["responses"]["BadRequest"];
+            404: {
+                headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
+                content: { "application/json": components["schemas"]["Problem"]; };
+            };
             503: components["responses"]["ServiceUnavailableStore"];
         };
     };

@@ -266,6 +266,12 @@ export function burnRewardQueries(db: Database) {
       return numberedPage(total, limit, offset, (first, last) => read.slotsOf.all(address, first, last), slotOf);
     },
 
+    /** Whether a Bitcoin block was announced or filled, or for `latest`, whether any has outputs. */
+    has(id: BlockId): boolean {
+      const height = outputHeight(id);
+      return height !== undefined && read.hashAt.get(height) !== null;
+    },
+
     /** Outputs of a Bitcoin block; `latest` is the newest block with outputs. */
     outputsOf(id: BlockId, limit: number, offset: number): OffsetPage<PoxOutput> {
       const height = outputHeight(id);
