@@ -15,7 +15,7 @@ export interface Deprecation {
    * ({@link PAGE}) are added if the replacement has these parameters.
    */
   replacement: string | readonly string[] | null;
-  /** Path of a related route, if no route replaces this one. */
+  /** Path of a related route, if no route replaces this one. Parameters are as in `replacement`. */
   related?: string;
   /** Parameters of the replacement that are derived from the request, by name; a function returns null if it can't derive one. */
   parts?: Readonly<Record<string, (textOf: SentText) => string | null>>;
@@ -77,7 +77,7 @@ export function deprecationNotice(
 ) {
   const parameters = requestTexts(path, params, query);
   const successors = replacement === null ? [] : [replacement].flat();
-  for (const [, name = ''] of successors.join().matchAll(PARAMETER)) {
+  for (const [, name = ''] of [...successors, related ?? ''].join().matchAll(PARAMETER)) {
     if (name in parts || parameters.has(name)) continue;
     throw new Error(`${path} has no parameter ${name} to name its successor by`);
   }
@@ -90,6 +90,7 @@ export function deprecationNotice(
       };
     }),
   );
+  const relatedTemplate = related === undefined ? null : lazy(() => parseTemplate(related));
   const sunsetDate = sunset === null ? null : new Date(sunset).toUTCString();
 
   function links(url: string): string {
@@ -104,7 +105,9 @@ export function deprecationNotice(
     });
     return [
       ...instead.map((target) => `<${target}>; rel="successor-version"`),
-      ...(related === undefined ? [] : [`<${related}>; rel="related"`]),
+      ...(relatedTemplate === null ? [] : successorUrls(relatedTemplate(), valuesOf, [])).map(
+        (target) => `<${target}>; rel="related"`,
+      ),
     ].join(', ');
   }
 

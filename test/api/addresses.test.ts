@@ -104,15 +104,17 @@ const others = (): string[] => [
 
 const and = (path: string, query: string): string => `${path}${path.includes('?') ? '&' : '?'}${query}`;
 
-test('every route matches its schema, sends a deprecation warning and links to its successor', async () => {
+test('every route matches its schema, sends a deprecation warning and links to its successor or a related route', async () => {
   for (const path of [...lists().map(([list]) => list), ...others()]) {
     const { status, headers } = await get(path);
     expect({ path, status }).toEqual({ path, status: 200 });
     expect(headers.get('warning')).toStartWith('299 - "Deprecated: ');
     expect({ path, etag: headers.get('etag') !== null }).toEqual({ path, etag: true });
     const link = headers.get('link');
-    if (path.includes('nft/mints') || path.includes('/assets')) expect(link).toBeNull();
-    else expect(link).toMatch(/^<\/extended\/v3\/[^{}]+>; rel="successor-version"/);
+    const rel = path.includes('/assets') ? 'related' : 'successor-version';
+    if (path.includes('nft/mints')) expect(link).toBeNull();
+    else
+      expect([path, link]).toEqual([path, expect.stringMatching(new RegExp(`^</extended/v3/[^{}]+>; rel="${rel}"`))]);
   }
   const { headers } = await get(`v1/tokens/nft/history?asset_identifier=${owner.asset}&value=${owner.value}`);
   const instance = `${encodeURIComponent(owner.asset)}/${owner.value}`;

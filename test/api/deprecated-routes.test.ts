@@ -80,6 +80,8 @@ const V1: Table = {
 
 /** Related routes of the deprecated routes without a successor. */
 const RELATED: Readonly<Record<string, string>> = {
+  'GET /extended/v1/address/{}/assets': '/extended/v3/principals/{}/balance-changes',
+  'GET /extended/v1/burnchain/reward_slot_holders': '/extended/v3/staking/cycles/{}/signers',
   'GET /extended/v1/burnchain/rewards': '/extended/v3/staking/bonds',
 };
 
@@ -125,8 +127,11 @@ test.each(deprecated.map((route) => [nameOf(route), route] as const))('%s names 
 });
 
 test('a deprecated route without a successor names a related route', () => {
-  const related = deprecated.map((route) => [nameOf(route), route.deprecated?.related] as const);
-  expect(Object.fromEntries(related.filter(([, path]) => path !== undefined))).toEqual(RELATED);
+  const related = deprecated.flatMap((route) => {
+    const path = route.deprecated?.related;
+    return path === undefined ? [] : [[nameOf(route), shape(path)] as const];
+  });
+  expect(Object.fromEntries(related)).toEqual(RELATED);
 });
 
 test('every successor is a declared route that is not deprecated, or a route of the node', () => {

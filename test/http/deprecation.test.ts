@@ -101,6 +101,14 @@ describe('a deprecated route', () => {
     expect(await linkOf({ replacement: null, related: '/near' })).toBe('</near>; rel="related"');
   });
 
+  test('names a related route by parameters of the request, and sends no link without a value', async () => {
+    expect(await linkOf({ replacement: null, related: '/near/{id}' })).toBe('</near/abc>; rel="related"');
+    expect(await linkOf({ replacement: null, related: '/near/{kinds}' })).toBeNull();
+    const parts = { now: () => 'current' };
+    expect(await linkOf({ replacement: null, related: '/near/{now}', parts })).toBe('</near/current>; rel="related"');
+    expect(() => oldRoute({ replacement: null, related: '/near/{other}' })).toThrow('has no parameter other');
+  });
+
   test("copies parameters into the successor's query, with one link for each value", async () => {
     const link = (query: string) => linkOf({ replacement: '/new/{id}?kind={kinds}' }, query);
     expect(await link('')).toBe('</new/abc>; rel="successor-version"');

@@ -158,7 +158,7 @@ export const addressTransfers = [
       'Returns the events that moved assets of an address or locked its STX, newest first. A lock event has the amount and height 1 here; the events of its transaction state the real ones.',
     query: { ...legacyOffsetQuery({ maximum: 100, default: 20 }), ...untilQuery },
     response: OffsetPage(TransactionEvent),
-    deprecated: { replacement: null },
+    deprecated: { replacement: null, related: `${v3}/balance-changes` },
     etag: principalTag,
     history: 'since',
     long: true,

@@ -77,7 +77,11 @@ export const burnRewards = [
     summary: 'Reward slot holders',
     description: 'Returns the addresses that Bitcoin blocks had to pay rewards to, newest block first.',
     response: OffsetPage(RewardSlot),
-    deprecated: { replacement: null },
+    deprecated: {
+      replacement: null,
+      related: '/extended/v3/staking/cycles/{cycle_number}/signers',
+      parts: { cycle_number: () => 'current' },
+    },
     handle: ({ query, read }) => offsetPage(query, read.burnRewards.slots(null, query.limit, query.offset), rewardSlot),
   }),
   route({
