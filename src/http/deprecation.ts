@@ -12,7 +12,8 @@ export interface Deprecation {
    * The route to use instead, or several routes if its answer was split; null if there is none. Parameters have their names
    * in the deprecated route, or in `parts`: `/extended/v3/blocks/{block_hash}/transactions`. A query parameter that the
    * request doesn't have is omitted; one with several values makes a link for each value. The place and size of the page
-   * ({@link PAGE}) are added if the replacement has these parameters.
+   * ({@link PAGE}) are added if the replacement has these parameters. If the request has another parameter, such as a filter,
+   * the replacement returns other data: it is only a related route for this request.
    */
   replacement: string | readonly string[] | null;
   /** Path of a related route, if no route replaces this one. Parameters are as in `replacement`. */
@@ -37,6 +38,17 @@ const PARAMETER = /\{(\w+)\}/g;
 
 /** Query parameters with the same meaning in every list. */
 const PAGE = ['limit', 'offset'] as const;
+
+/** Query parameters that change how much an answer contains, but not which data: a link without them has the same data. */
+const OF_FORM: ReadonlySet<string> = new Set([
+  'limit',
+  'unanchored',
+  'exclude_function_args',
+  'tx_metadata',
+  'include_mempool',
+  'event_limit',
+  'event_offset',
+]);
 
 /** Returns the query parameters of the route at a path; empty if there is no such route. */
 export type QueryOf = (path: string) => TProperties;
@@ -81,12 +93,20 @@ export function deprecationNotice(
     if (name in parts || parameters.has(name)) continue;
     throw new Error(`${path} has no parameter ${name} to name its successor by`);
   }
+  /** Query parameters that choose the data of the answer. */
+  const choosing = Object.keys(query).filter((name) => !OF_FORM.has(name));
+  /** Whether a request has a parameter that changes the data. */
+  const isChosen = (name: string, sent: SentText): boolean => {
+    const text = sent(name);
+    return text !== null && text !== '' && text !== String(query[name]?.default);
+  };
   const templates = lazy(() =>
     successors.map(parseTemplate).map((template) => {
       const successor = successorQuery(template.path);
       return {
         ...template,
         pageSchemas: PAGE.flatMap((name) => (name in successor ? [{ name, schema: successor[name]! }] : [])),
+        dropped: choosing.filter((name) => !template.uses.has(name) && !(name === 'offset' && name in successor)),
       };
     }),
   );
@@ -101,10 +121,11 @@ export function deprecationNotice(
     };
     const instead = templates().flatMap((template) => {
       const page = template.pageSchemas.flatMap(({ name, schema }) => pageParameter(name, sent(name), schema));
-      return successorUrls(template, valuesOf, page);
+      const relation = template.dropped.some((name) => isChosen(name, sent)) ? 'related' : 'successor-version';
+      return successorUrls(template, valuesOf, page).map((target) => `<${target}>; rel="${relation}"`);
     });
     return [
-      ...instead.map((target) => `<${target}>; rel="successor-version"`),
+      ...instead,
       ...(relatedTemplate === null ? [] : successorUrls(relatedTemplate(), valuesOf, [])).map(
         (target) => `<${target}>; rel="related"`,
       ),
@@ -141,6 +162,8 @@ interface Template {
   /** The names of the path's parameters. */
   names: readonly string[];
   query: { key: string; name: string } | null;
+  /** The names of all parameters. */
+  uses: ReadonlySet<string>;
 }
 
 /** Parses a replacement. @throws Error if its query has more than one parameter */
@@ -150,10 +173,10 @@ function parseTemplate(successor: string): Template {
   const parts = path.split(PARAMETER);
   const texts = parts.filter((_, place) => place % 2 === 0);
   const names = parts.filter((_, place) => place % 2 === 1);
-  if (query === undefined) return { path, texts, names, query: null };
+  if (query === undefined) return { path, texts, names, query: null, uses: new Set(names) };
   const [, key, name] = /^(\w+)=\{(\w+)\}$/.exec(query) ?? [];
   if (key === undefined || name === undefined) throw new Error(`${successor} has another query than one parameter`);
-  return { path, texts, names, query: { key, name } };
+  return { path, texts, names, query: { key, name }, uses: new Set([...names, name]) };
 }
 
 /**

@@ -23,6 +23,9 @@ function oldRoute(deprecated: Deprecation, policy: Partial<DeprecationPolicy> = 
     query: {
       limit: Type.Integer({ minimum: 0, maximum: 200, default: 20 }),
       offset: Type.Integer({ minimum: 0, default: 0 }),
+      until: Type.Optional(Type.Integer()),
+      order: Type.String({ default: 'desc' }),
+      unanchored: Type.Boolean({ default: false }),
       kinds: Type.Optional(
         Type.Array(
           Type.Transform(Type.String())
@@ -125,6 +128,21 @@ describe('a deprecated route', () => {
     expect(await link('?limit=200')).toBe('</new/abc?limit=50');
     expect(await link('?limit=0')).toBe('</new/abc');
     expect(await link('?limit=many')).toBe('</new/abc');
+  });
+
+  test.each([
+    ['?until=3', 'related'],
+    ['?limit=7&kinds=a', 'related'],
+    ['?order=asc', 'related'],
+    ['?offset=3', 'related'],
+    ['?until=', 'successor-version'],
+    ['?offset=0&order=desc', 'successor-version'],
+    ['?limit=7&unanchored=true&x=1', 'successor-version'],
+  ])('for %s is %s to a successor that has only a limit', async (query, rel) => {
+    expect(await linkOf(REPLACED, query)).toEndWith(`>; rel="${rel}"`);
+    expect((await linkOf({ replacement: '/new/{id}?kind={kinds}' }, query))?.includes('related')).toBe(
+      rel === 'related' && !query.includes('kinds'),
+    );
   });
 
   test('converts a path parameter for the successor', async () => {
