@@ -754,6 +754,7 @@ browserTest('a server with partial history shows its first block, and panels exp
     `${account}?tab=tokens`,
     `${account}?tab=staking`,
     `${account}?tab=names`,
+    'staking',
     'staking?tab=bonds',
     'names',
   ];
@@ -762,6 +763,15 @@ browserTest('a server with partial history shows its first block, and panels exp
     await page.getByText('the history of this server begins at block 10').first().waitFor();
     await loaded(page);
     expect([path, await page.getByRole('alert').allTextContents()]).toEqual([path, []]);
+  }
+  const start = 'The history of this server begins at block 10.';
+  for (const [path, text] of [
+    ['forks', `${start} Since then: No fork was seen.`],
+    [`tokens/${alice.address}.none::none/0x01${'0'.repeat(32)}`, `${start} Since then: This token was never minted.`],
+    [`transactions/0x${'77'.repeat(32)}`, `No transaction with this id has arrived. ${start}`],
+  ]) {
+    await follow(page, `/${path}`);
+    await page.getByText(text ?? '', { exact: true }).waitFor();
   }
   // The browser itself logs each 503.
   expect(complaints.filter((complaint) => !complaint.includes('503'))).toEqual([]);

@@ -76,6 +76,8 @@ export function throwUnreachable(error: unknown): never {
   throw new RequestError(0, 'The server does not answer. It may be starting again.');
 }
 
+const HISTORY_HEADER = 'stackside-history-from';
+
 /** Maximum characters to show of an error that is plain text. */
 const MAX_ERROR = 500;
 
@@ -88,7 +90,16 @@ export async function sendRequest(url: string, init: RequestInit = {}): Promise<
   // The node's errors are plain text, this server's errors are JSON, and a proxy's errors are HTML.
   const isPlain = headers.get('content-type')?.startsWith('text/plain') === true;
   const body = parsedJson(text) ?? (isPlain ? { message: text.slice(0, MAX_ERROR) } : undefined);
-  throw new RequestError(status, messageOf(body, status), headers.has('stackside-history-from'));
+  throw new RequestError(status, messageOf(body, status), headers.has(HISTORY_HEADER));
+}
+
+/** First blocks of the server by responses that may lack older items. */
+const historyStarts = new WeakMap<object, string>();
+
+/** Returns a sentence about the first block of the server if a response lacks older items, otherwise null. */
+export function historyNote(data: object): string | null {
+  const from = historyStarts.get(data);
+  return from === undefined ? null : `The history of this server begins at block ${from}.`;
 }
 
 /** Sends a request for JSON. @throws RequestError, also if the answer isn't JSON; DOMException if it was aborted */
@@ -96,6 +107,8 @@ export async function fetchJson(url: string, init: RequestInit = {}): Promise<un
   const response = await sendRequest(url, init);
   const value = parsedJson(await response.text().catch(throwUnreachable));
   if (value === undefined) throw new RequestError(response.status, messageOf(null, response.status));
+  const from = response.headers.get(HISTORY_HEADER);
+  if (from !== null && typeof value === 'object' && value !== null) historyStarts.set(value, from);
   return value;
 }
 

@@ -3,6 +3,7 @@
 import { signal } from '@preact/signals';
 import { type ComponentChildren, type ComponentProps, Fragment } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { historyNote } from '../api/api.ts';
 import type { Loaded } from '../api/use-answer.ts';
 import { plural, visible } from '../chain/format.ts';
 import { url, withQuery } from './router.ts';
@@ -408,12 +409,19 @@ interface ListProps<Page extends ListPage>
   empty?: string | ((page: Page) => string);
 }
 
+/** Returns the text of an empty page. In a partial history, the text is only true since the first block. */
+function emptyText<Page extends ListPage>(page: Page, empty: ListProps<Page>['empty']): string | undefined {
+  const text = typeof empty === 'function' ? empty(page) : empty;
+  const note = historyNote(page);
+  return text === undefined || note === null ? text : `${note} Since then: ${text}`;
+}
+
 /** Renders a page of a list, and links to the others. */
 export const List = <Page extends ListPage>({ loaded, empty, item, pager, ...table }: ListProps<Page>) => (
   <Show loaded={loaded} rows={6}>
     {(page) => (
       <>
-        <Table {...table} rows={page.results} empty={typeof empty === 'function' ? empty(page) : empty} />
+        <Table {...table} rows={page.results} empty={emptyText(page, empty)} />
         <ListFooter page={page} item={item} pager={pager} />
       </>
     )}

@@ -2,7 +2,7 @@
 import { tip } from '../../api/live.ts';
 import { useGet } from '../../api/use-answer.ts';
 import { count, percent } from '../../chain/format.ts';
-import { ListPanel, listQuery, Page, PER_PAGE, Show, Tabs } from '../../ui/parts.tsx';
+import { ListPanel, listQuery, Page, PER_PAGE, Tabs } from '../../ui/parts.tsx';
 import { url, withQuery } from '../../ui/router.ts';
 import { Badge, BitcoinBlockLink, BlockLink, Btc, Hash, Meter, Principal, Stx } from '../../ui/values.tsx';
 import { Payments } from './bitcoin.tsx';
@@ -25,6 +25,8 @@ const bitcoinVersion = (): number => tip.value?.burn_block_height ?? 0;
 function Cycles() {
   const cycles = useGet('/extended/v2/pox/cycles', { limit: 20 }, bitcoinVersion());
   const cycleParameter = url.value.query.get('cycle') ?? '';
+  const isChosen = cycles.data !== null && /^\d{1,9}$/.test(cycleParameter);
+  const cycle = isChosen ? Number(cycleParameter) : cycles.data?.results[0]?.cycle_number;
   return (
     <>
       <ListPanel
@@ -45,12 +47,7 @@ function Cycles() {
           ['Stacked', 'number named', ({ total_stacked_amount: stacked }) => <Stx micro={stacked} />],
         ]}
       />
-      <Show loaded={cycles}>
-        {({ results: [newest] }) => {
-          const cycle = /^\d{1,9}$/.test(cycleParameter) ? Number(cycleParameter) : newest?.cycle_number;
-          return cycle === undefined ? null : <CycleSigners cycle={cycle} />;
-        }}
-      </Show>
+      {cycle === undefined ? null : <CycleSigners cycle={cycle} />}
       <NewestRewards />
     </>
   );
@@ -110,6 +107,9 @@ const BOND_TONES: Readonly<Record<string, 'ok' | 'accent' | 'plain'>> = { active
 function Bonds() {
   const bondParameter = url.value.query.get('bond');
   const bonds = useGet('/extended/v3/staking/bonds', listQuery('bonds'), bitcoinVersion());
+  const results = bonds.data?.results ?? [];
+  const defaultBond = results.find(({ registrations }) => registrations.registered_count > 0) ?? results[0];
+  const bond = bonds.data === null || bondParameter === null ? defaultBond?.index : Number(bondParameter);
   return (
     <>
       <ListPanel
@@ -142,13 +142,7 @@ function Bonds() {
           ['Paid out', 'number wide', ({ balances }) => <Btc satoshis={balances.paid_out.btc} />],
         ]}
       />
-      <Show loaded={bonds}>
-        {({ results }) => {
-          const defaultBond = results.find(({ registrations }) => registrations.registered_count > 0) ?? results[0];
-          const bond = bondParameter === null ? defaultBond?.index : Number(bondParameter);
-          return bond === undefined ? null : <Registrations bond={bond} />;
-        }}
-      </Show>
+      {bond === undefined ? null : <Registrations bond={bond} />}
     </>
   );
 }

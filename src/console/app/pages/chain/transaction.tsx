@@ -4,6 +4,7 @@ import { useState } from 'preact/hooks';
 import { assetNameOf } from '../../../../codec/address.ts';
 import {
   get,
+  historyNote,
   isMined,
   type MinedTransaction,
   type PendingTransaction,
@@ -74,7 +75,11 @@ async function loadTransaction(id: string, offset: number, signal: AbortSignal):
   const params = { tx_id: [id], event_limit: PER_PAGE, event_offset: offset };
   const answer = await get('/extended/v1/tx/multiple', params, signal);
   const [result] = Object.values(answer);
-  if (result?.found !== true) throw new RequestError(404, 'No transaction with this id has arrived.');
+  if (result?.found !== true) {
+    const note = historyNote(answer);
+    const message = 'No transaction with this id has arrived.';
+    throw new RequestError(404, note === null ? message : `${message} ${note}`, note !== null);
+  }
   return result.result;
 }
 
