@@ -5,6 +5,9 @@ import { DevnetError, within } from './errors.ts';
 const LOG_LINES = 20;
 const STOP_LIMIT_MS = 60_000;
 
+const STOPPED_BY_RUNNER =
+  'Probably a test exceeded its time limit: bun test then stops all child processes. Raise the limit with --timeout.';
+
 /** Variables that the executable inherits. Settings of other servers must not change the chain. */
 const INHERITED = /^(path|home|userprofile|te?mp|tmpdir|systemroot|ld_library_path)$/i;
 
@@ -86,10 +89,12 @@ export async function startProcess(
     child.once('close', (code, signal) => {
       if (phase === 'stopping') return resolve(new DevnetError('stopped', 'The chain was stopped.'));
       const end = signal === null ? `ended with exit code ${code}` : `ended by ${signal}`;
+      // Something asked the chain to end: a crash has another code or signal.
+      const hint = phase === 'running' && (code === 0 || signal === 'SIGTERM') ? ` ${STOPPED_BY_RUNNER}` : '';
       resolve(
         phase === 'starting'
           ? new DevnetError('not_started', `The chain did not start: it ${end}. ${log()}`)
-          : new DevnetError('ended', `The chain ${end}. ${log()}`),
+          : new DevnetError('ended', `The chain ${end}.${hint} ${log()}`),
       );
     });
   });

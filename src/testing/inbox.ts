@@ -47,6 +47,12 @@ const ANSWER_RULES: { [K in keyof ReceiverAnswer]-?: [check: (value: unknown) =>
   times: [(value) => isWhole(value, 1) || value === Number.POSITIVE_INFINITY, 'a whole number above 0'],
 };
 
+const removedError = (hook: string): DevnetError =>
+  new DevnetError(
+    'refused',
+    `chain.revert() removed the chainhook ${hook}, because it was added after the snapshot. Add it again.`,
+  );
+
 const isWhole = (value: unknown, minimum: number): boolean => Number.isSafeInteger(value) && Number(value) >= minimum;
 
 /** @throws DevnetError for a wrong member */
@@ -59,13 +65,22 @@ function requireAnswer(answer: ReceiverAnswer): void {
   }
 }
 
+/** What a snapshot restores. */
+interface InboxState {
+  arrived: readonly Delivery[];
+  answer: ReceiverAnswer;
+  answersLeft: number;
+}
+
 export class Inbox {
   readonly #server: Server;
   #url = '';
   #secret: Uint8Array = new Uint8Array();
   #failure: DevnetError | null = null;
-  #arrived: Delivery[] = [];
+  #arrived: readonly Delivery[] = [];
   #waiting: Waiter[] = [];
+  /** Uuids of chainhooks whose deliveries are ignored. */
+  readonly #removed = new Set<string>();
   #answer: ReceiverAnswer = {};
   /** Number of further deliveries that get this answer. */
   #answersLeft = Number.POSITIVE_INFINITY;
@@ -103,9 +118,13 @@ export class Inbox {
 
   /** Waits for a delivery. @param hook uuid of its chainhook; null for any @throws DevnetError */
   async next(hook: string | null, limitMs: number): Promise<Delivery> {
+    if (hook !== null && this.#removed.has(hook)) throw removedError(hook);
     const index = this.#arrived.findIndex((delivery) => hook === null || delivery.hook === hook);
-    const [delivery] = index < 0 ? [] : this.#arrived.splice(index, 1);
-    if (delivery !== undefined) return delivery;
+    const delivery = this.#arrived[index];
+    if (delivery !== undefined) {
+      this.#arrived = this.#arrived.toSpliced(index, 1);
+      return delivery;
+    }
     if (this.#failure !== null) throw this.#failure;
     let waiter: Waiter | undefined;
     const arrival = new Promise<Delivery>((resolve, reject) => {
@@ -124,6 +143,29 @@ export class Inbox {
     requireAnswer(answer);
     this.#answer = answer;
     this.#answersLeft = answer.times ?? Number.POSITIVE_INFINITY;
+  }
+
+  save(): InboxState {
+    return { arrived: this.#arrived, answer: this.#answer, answersLeft: this.#answersLeft };
+  }
+
+  /**
+   * Restores the answer, and the deliveries that the test hasn't seen yet.
+   * @param before the state before the chain returned to the saved state; deliveries since then stay
+   */
+  restore(saved: InboxState, before: InboxState): void {
+    this.#arrived = this.#arrived.filter(
+      (delivery) => saved.arrived.includes(delivery) || !before.arrived.includes(delivery),
+    );
+    this.#answer = saved.answer;
+    this.#answersLeft = saved.answersLeft;
+  }
+
+  /** Forgets a chainhook: removes its deliveries, ends its waits, and ignores later deliveries. */
+  remove(hook: string): void {
+    this.#removed.add(hook);
+    this.#arrived = this.#arrived.filter((delivery) => delivery.hook !== hook);
+    for (const { reject } of this.#waiting.filter((waiter) => waiter.hook === hook)) reject(removedError(hook));
   }
 
   #nextAnswer(): { status: number | null; delayMs: number } {
@@ -152,6 +194,8 @@ export class Inbox {
       this.fail(new DevnetError('wrong_signature', `The signature of ${headers.get('webhook-id')} is wrong.`));
       return { status: UNAUTHORIZED, delayMs: 0 };
     }
+    // A removed chainhook must not use up an answer.
+    if (this.#removed.has(headers.get('x-chainhook-uuid') ?? '')) return { status: NO_CONTENT, delayMs: 0 };
     const answer = this.#nextAnswer();
     this.#arrive(toDelivery(headers, body, this.#url, answer.status));
     return answer;
@@ -160,7 +204,7 @@ export class Inbox {
   #arrive(delivery: Delivery): void {
     const index = this.#waiting.findIndex(({ hook }) => hook === null || hook === delivery.hook);
     const [waiting] = index < 0 ? [] : this.#waiting.splice(index, 1);
-    if (waiting === undefined) this.#arrived.push(delivery);
+    if (waiting === undefined) this.#arrived = [...this.#arrived, delivery];
     else waiting.resolve(delivery);
   }
 }

@@ -2,15 +2,19 @@
  * `stackside/test`: a simulated chain for tests of apps. The npm package contains this file, bundled for Node and Bun.
  */
 import { createRequire } from 'node:module';
+import { plural } from '../base/format.ts';
+import { isPrincipal } from '../codec/address.ts';
 import { directFetch } from '../http/direct-fetch.ts';
 import { type ChainProcess, startProcess } from './chain-process.ts';
 import { DevnetError, within } from './errors.ts';
 import { Inbox } from './inbox.ts';
+import { requireDevnetOptions, requireHookMembers, requireLimit } from './options.ts';
 import type {
   Account,
   Amount,
   Block,
   ContractTypes,
+  Delivery,
   Deployed,
   Devnet,
   DevnetOptions,
@@ -19,6 +23,7 @@ import type {
   HookDefinition,
   HookOptions,
   Hooks,
+  Limit,
   Owner,
   Reverted,
   Sender,
@@ -33,9 +38,14 @@ export type * from './types.ts';
 export * from './values.ts';
 
 const OK = 200;
+const NO_CONTENT = 204;
 const NOT_FOUND = 404;
 /** Enough for a busy CI machine. */
 const LIMIT_MS = 180_000;
+/** Less than the five seconds after which `bun test` ends a test, so that the test fails with the error of the wait. */
+const DELIVERY_LIMIT_MS = 4_000;
+/** Maximum milliseconds to explain why no delivery came. */
+const EXPLANATION_LIMIT_MS = 500;
 /** Micro-STX of a new account. */
 const INITIAL_BALANCE = 1_000_000_000n;
 const SNAPSHOT = 'default';
@@ -91,11 +101,17 @@ function serializeBody(body: object | undefined): string | null {
   return text ?? null;
 }
 
-type Ask = <T>(path: string, body?: object) => Promise<T>;
+const isNotFound = (error: unknown): boolean => error instanceof DevnetError && error.status === NOT_FOUND;
+
+/** Sends a request: POST with a body, otherwise GET. */
+type Ask = <T>(path: string, body?: object, method?: 'DELETE') => Promise<T>;
 
 function requester({ url, ended }: ChainProcess, limitMs: number): Ask {
-  async function sendRequest(path: string, body: string | null): Promise<{ status: number; text: string }> {
-    const method = body === null ? 'GET' : 'POST';
+  async function sendRequest(
+    path: string,
+    body: string | null,
+    method = body === null ? 'GET' : 'POST',
+  ): Promise<{ status: number; text: string }> {
     const headers = { 'content-type': 'application/json' };
     try {
       const response = await directFetch(url + path, { method, headers, body });
@@ -106,15 +122,55 @@ function requester({ url, ended }: ChainProcess, limitMs: number): Ask {
       throw await lost.catch(() => new DevnetError('ended', `The chain did not answer ${path}.`, { cause }));
     }
   }
-  return async <T>(path: string, body?: object): Promise<T> => {
-    const answer = sendRequest(path, serializeBody(body));
+  return async <T>(path: string, body?: object, method?: 'DELETE'): Promise<T> => {
+    const answer = sendRequest(path, serializeBody(body), method);
     const { status, text } = await within(limitMs, `the answer to ${path}`, answer);
+    if (status === NO_CONTENT) return undefined as T;
     if (status !== OK) throw refusedError(path, status, text);
     return JSON.parse(text) as T;
   };
 }
 
-function makeHooks(ask: Ask, inbox: Inbox, defaultLimit: number): Hooks {
+/** A chainhook in the server's answer. */
+interface HookAnswer {
+  uuid: string;
+  definition: { name: string };
+  status: {
+    status: string;
+    enabled: boolean;
+    warnings: string[];
+    pending_deliveries: number;
+    last_error: string | null;
+    interrupted_reason: string | null;
+    paused_reason: string | null;
+  };
+}
+
+/** Describes the state of a chainhook, to follow the error of a wait for its delivery. */
+function describeHook({ definition: { name }, status }: HookAnswer): string {
+  const { status: state, enabled, paused_reason: paused, interrupted_reason: interrupted, last_error: error } = status;
+  const words = [state, ...(enabled ? [] : ['disabled']), ...(paused === null ? [] : [`paused (${paused})`])];
+  const cause = interrupted ?? error;
+  const pending = plural(status.pending_deliveries, 'waiting delivery');
+  return `The chainhook "${name}" is ${words.join(', ')}, with ${pending}${cause === null ? '' : `: ${cause}`}.`;
+}
+
+/** The functions of chainhooks, and what a snapshot restores. */
+interface KitHooks {
+  hooks: Hooks;
+  save(): SavedHooks;
+  /** Removes the chainhooks that were added since, and restores the inbox. @param before the state before the chain returned */
+  restore(saved: SavedHooks, before: SavedHooks): Promise<void>;
+}
+
+interface SavedHooks {
+  uuids: ReadonlySet<string>;
+  inbox: ReturnType<Inbox['save']>;
+}
+
+function makeHooks(ask: Ask, inbox: Inbox, defaultLimit: number): KitHooks {
+  /** Uuids of the chainhooks that deliver to the inbox. */
+  const uuids = new Set<string>();
   let started: Promise<{ secret: string; url: string }> | null = null;
   async function start() {
     const { signing_secret: secret } = await ask<{ signing_secret: string }>('/chainhooks/me/secret', {});
@@ -124,10 +180,31 @@ function makeHooks(ask: Ask, inbox: Inbox, defaultLimit: number): Hooks {
     started ??= start();
     return started;
   };
-  return {
-    async add<const O extends HookOptions>({ name = 'test', filters, options }: HookDefinition<O>) {
+
+  /** Waits for a delivery. At the limit, the error has the state of the chainhook, or of all that fail. */
+  async function next(uuid: string | null, limit: Limit = {}): Promise<Delivery> {
+    requireLimit(limit);
+    try {
+      return await inbox.next(uuid, limit.limitMs ?? defaultLimit);
+    } catch (error) {
+      if (!(error instanceof DevnetError) || error.problem !== 'time_limit') throw error;
+      const answer =
+        uuid === null
+          ? ask<{ results: HookAnswer[] }>('/chainhooks/me?failing=true').then(({ results }) => results)
+          : ask<HookAnswer>(`/chainhooks/me/${uuid}`).then((hook) => [hook]);
+      // The error of the wait is more important than the failure to explain it.
+      const hooks = await within(EXPLANATION_LIMIT_MS, 'the state of the chainhook', answer).catch(() => []);
+      const message = [error.message, ...hooks.map(describeHook)].join(' ');
+      throw new DevnetError('time_limit', message, { cause: error });
+    }
+  }
+
+  const hooks: Hooks = {
+    async add<const O extends HookOptions>(definition: HookDefinition<O>) {
+      requireHookMembers(definition);
+      const { name = 'test', filters, options } = definition;
       const { url } = await receiver();
-      const { uuid, status } = await ask<{ uuid: string; status: { warnings: string[] } }>('/chainhooks/me', {
+      const { uuid, status } = await ask<HookAnswer>('/chainhooks/me', {
         name,
         version: '1',
         chain: 'stacks',
@@ -140,16 +217,31 @@ function makeHooks(ask: Ask, inbox: Inbox, defaultLimit: number): Hooks {
         },
         action: { type: 'http_post', url },
       });
-      const next = ({ limitMs = defaultLimit } = {}) => inbox.next(uuid, limitMs);
-      return { uuid, warnings: status.warnings, next } as Hook as Hook<ValueOf<O>>;
+      uuids.add(uuid);
+      return { uuid, warnings: status.warnings, next: (limit) => next(uuid, limit) } as Hook as Hook<ValueOf<O>>;
     },
-    async next({ limitMs = defaultLimit } = {}) {
-      if (started === null)
+    async next(limit) {
+      if (uuids.size === 0)
         throw new DevnetError('refused', 'No chainhook delivers here: call chain.hooks.add() first.');
-      return inbox.next(null, limitMs);
+      return next(null, limit);
     },
     answer: (answer = {}) => inbox.answer(answer),
     secret: async () => (await receiver()).secret,
+  };
+  return {
+    hooks,
+    save: () => ({ uuids: new Set(uuids), inbox: inbox.save() }),
+    async restore(saved, before) {
+      inbox.restore(saved.inbox, before.inbox);
+      for (const uuid of [...uuids].filter((added) => !saved.uuids.has(added))) {
+        uuids.delete(uuid);
+        inbox.remove(uuid);
+        await ask(`/chainhooks/me/${uuid}`, undefined, 'DELETE').catch((error: unknown) => {
+          // The test may have deleted the chainhook itself.
+          if (!isNotFound(error)) throw error;
+        });
+      }
+    },
   };
 }
 
@@ -172,20 +264,58 @@ const withSenderName = ({ sender, ...options }: Sender): object => ({
 /** Returns the address of an account; a text unchanged. A test without types may pass undefined, which gives `undefined`. */
 const textOf = (owner: Owner | undefined): string => String(typeof owner === 'string' ? owner : owner?.address);
 
-const PRINCIPAL = /^S[0-9A-Z]{30,}(\..+)?$/;
+/** An account or a contract that exists since a transaction; null if it exists from the start. */
+interface Made<T> {
+  value: T;
+  txId: string | null;
+}
+
+/** The functions of accounts, and what a revert changes. */
+interface KitAccounts {
+  functions: AccountFunctions;
+  /** Forgets the accounts and contracts whose transactions are no longer in the chain. */
+  forgetReverted(): Promise<void>;
+}
 
 /** Makes the functions that sign transactions and read. @param projectAccounts addresses of the project's accounts, by name */
-function makeAccounts(ask: Ask, projectAccounts: ReadonlyMap<string, string>): AccountFunctions {
-  const accounts = new Map<string, Promise<Account>>();
+function makeAccounts(ask: Ask, projectAccounts: ReadonlyMap<string, string>): KitAccounts {
+  const accounts = new Map<string, Promise<Made<Account>>>();
   /** Identifiers of the contracts that the test deployed, by name. */
-  const contracts = new Map<string, string>();
+  const contracts = new Map<string, Made<string>>();
   let deployed = 0;
 
-  async function fundAccount(name: string, amount: Amount): Promise<Account> {
+  async function fundAccount(name: string, amount: Amount): Promise<Made<Account>> {
     const account = await ask<Omit<Account, 'name'>>('/stackside/v1/devnet/account', { name });
-    if (!projectAccounts.has(name))
-      await ask('/stackside/v1/devnet/fund', { address: account.address, amount: String(amount) });
-    return { name, ...account };
+    const value = { name, ...account };
+    if (projectAccounts.has(name)) return { value, txId: null };
+    const body = { address: account.address, amount: String(amount) };
+    const { tx_id: txId } = await ask<{ tx_id: string }>('/stackside/v1/devnet/fund', body);
+    return { value, txId };
+  }
+
+  /** Whether the canonical chain contains a transaction. */
+  async function isMined(txId: string): Promise<boolean> {
+    try {
+      const transaction = await ask<{ tx_status: string; canonical?: boolean }>(`/extended/v1/tx/${txId}`);
+      return transaction.tx_status === 'success' && transaction.canonical !== false;
+    } catch (error) {
+      if (isNotFound(error)) return false;
+      throw error;
+    }
+  }
+
+  async function forgetReverted(): Promise<void> {
+    const forget = async <T>(map: Map<string, T>, name: string, entry: T, txId: string | null | undefined) => {
+      // A later call may have replaced the entry.
+      if (txId != null && !(await isMined(txId)) && map.get(name) === entry) map.delete(name);
+    };
+    await Promise.all([
+      ...[...accounts].map(async ([name, account]) =>
+        // A failed call forgets its account itself.
+        forget(accounts, name, account, (await account.catch(() => null))?.txId),
+      ),
+      ...[...contracts].map(([name, contract]) => forget(contracts, name, contract, contract.txId)),
+    ]);
   }
 
   /** The error for a name that no account has. */
@@ -196,46 +326,72 @@ function makeAccounts(ask: Ask, projectAccounts: ReadonlyMap<string, string>): A
 
   /** Returns the address of a known account. @throws DevnetError */
   async function findAddress(name: string, field: string): Promise<string> {
-    if (PRINCIPAL.test(name)) return name;
-    const address = projectAccounts.get(name) ?? (await accounts.get(name))?.address;
+    if (isPrincipal(name)) return name;
+    const address = projectAccounts.get(name) ?? (await accounts.get(name))?.value.address;
     if (address === undefined) throw unknownAccount(name, field);
     return address;
   }
 
   /** Returns the identifier of a contract of the project, or that `deploy` deployed. @throws DevnetError */
   async function findContract(name: string, field: string): Promise<string> {
-    if (PRINCIPAL.test(name)) return name;
-    const id = contracts.get(name);
+    if (isPrincipal(name)) return name;
+    const id = contracts.get(name)?.value;
     if (id !== undefined) return id;
     for (const address of projectAccounts.values()) {
-      const contractInterface = await ask(`/v2/contracts/interface/${address}/${name}`).catch((error: unknown) => {
-        if (error instanceof DevnetError && error.status === NOT_FOUND) return null;
-        throw error;
-      });
-      if (contractInterface !== null) return `${address}.${name}`;
+      const id = `${address}.${name}`;
+      if ((await readInterface(id)) !== null) return id;
     }
     throw new DevnetError('refused', `No account has deployed a contract named ${name}.`, { field });
   }
 
+  /** Returns a contract's interface, or null if the contract doesn't exist. */
+  async function readInterface(id: string): Promise<{ fungible_tokens: { name: string }[] } | null> {
+    try {
+      return await ask(`/v2/contracts/interface/${id.replace('.', '/')}`);
+    } catch (error) {
+      if (isNotFound(error)) return null;
+      throw error;
+    }
+  }
+
+  /** Returns the identifier of a fungible token. @param asset such as `token::gold` @throws DevnetError */
+  async function findToken(asset: string): Promise<string> {
+    const field = 'asset';
+    const [contract = '', token] = asset.split('::');
+    if (token === undefined)
+      throw new DevnetError('refused', `${asset} is not a token: write a contract, :: and a token.`, { field });
+    const id = await findContract(contract, field);
+    const contractInterface = await readInterface(id);
+    if (contractInterface === null) throw new DevnetError('refused', `The contract ${id} doesn't exist.`, { field });
+    const names = contractInterface.fungible_tokens.map(({ name }) => name);
+    if (names.includes(token)) return `${id}::${token}`;
+    const message = `${id} defines no fungible token ${token}. Its tokens: ${names.join(', ') || 'none'}.`;
+    throw new DevnetError('refused', message, { field });
+  }
+
   async function balance(accountOrName: Owner, asset?: string): Promise<bigint> {
     const owner = textOf(accountOrName);
-    const isAccount = PRINCIPAL.test(owner) || projectAccounts.has(owner) || accounts.has(owner);
+    const isAccount = isPrincipal(owner) || projectAccounts.has(owner) || accounts.has(owner);
     const principal = await (isAccount ? findAddress(owner, 'owner') : findContract(owner, 'owner'));
-    const [contract = '', token] = asset?.split('::') ?? [];
-    const id = token === undefined ? null : `${await findContract(contract, 'asset')}::${token}`;
+    const id = asset === undefined ? null : await findToken(asset);
     const balances = await ask<{ stx: { balance: string }; fungible_tokens: Record<string, { balance: string }> }>(
       `/extended/v1/address/${principal}/balances`,
     );
     return BigInt((id === null ? balances.stx : balances.fungible_tokens[id])?.balance ?? 0);
   }
 
-  return {
+  const functions: AccountFunctions = {
     async account(name, amount) {
       if (amount === undefined && projectAccounts.size > 0 && !projectAccounts.has(name) && !accounts.has(name))
         throw unknownAccount(name, 'name');
       const account = accounts.get(name) ?? fundAccount(name, amount ?? INITIAL_BALANCE);
       accounts.set(name, account);
-      return account;
+      try {
+        return (await account).value;
+      } catch (error) {
+        if (accounts.get(name) === account) accounts.delete(name);
+        throw error;
+      }
     },
     balance,
     async transfer(recipient, amount, options = {}) {
@@ -261,7 +417,7 @@ function makeAccounts(ask: Ask, projectAccounts: ReadonlyMap<string, string>): A
         throw new DevnetError('not_deployed', message, { reason: sent.error ?? sent.repr });
       }
       const id = `${sent.sender}.${contract}` as const;
-      contracts.set(contract, id);
+      contracts.set(contract, { value: id, txId: sent.tx_id });
       return { ...sent, contract_id: id };
     },
     async call(contract: string, name: string, args: readonly string[] = [], options: Sender = {}) {
@@ -273,19 +429,30 @@ function makeAccounts(ask: Ask, projectAccounts: ReadonlyMap<string, string>): A
       return decodedValue((await ask<{ result: string }>('/stackside/v1/devnet/read', body)).result);
     },
   };
+  return { functions, forgetReverted };
 }
 
 /** Starts a simulated chain with an API. @throws DevnetError */
 export async function startDevnet<C extends ContractTypes = ContractTypes>(
   options: DevnetOptions = {},
 ): Promise<Devnet<C>> {
+  requireDevnetOptions(options);
   const { port = 0, seed = 1, history = 1, pox5Height, clarity, fork, state, limitMs = LIMIT_MS } = options;
   const executable = options.executable ?? process.env.STACKSIDE_EXECUTABLE ?? packagedExecutable();
   const source = clarity === undefined ? { 'past-blocks': history } : { clarity, fork, state };
-  const settings = { 'api-port': port, 'event-port': 0, seed, 'block-time': 0, 'pox-5-height': pox5Height, ...source };
-  const flags = Object.entries(settings).flatMap(([name, value]) =>
-    value === undefined ? [] : [`--${name}`, String(value)],
-  );
+  const settings = {
+    'api-port': port,
+    'event-port': 0,
+    seed,
+    'block-time': 0,
+    'pox-5-height': pox5Height,
+    'unsafe-impersonate': options.unsafeImpersonate,
+    ...source,
+  };
+  const flags = Object.entries(settings).flatMap(([name, value]) => {
+    if (value === undefined || value === false) return [];
+    return value === true ? [`--${name}`] : [`--${name}`, String(value)];
+  });
   const chain = await startProcess(
     executable,
     [clarity === undefined ? 'demo' : 'devnet', '--until-stdin-ends', ...flags],
@@ -294,6 +461,10 @@ export async function startDevnet<C extends ContractTypes = ContractTypes>(
   const ask = requester(chain, limitMs);
   const inbox = new Inbox();
   void chain.ended.then((error) => inbox.fail(error));
+  const { hooks, ...hookState } = makeHooks(ask, inbox, options.limitMs ?? DELIVERY_LIMIT_MS);
+  const { functions, forgetReverted } = makeAccounts(ask, chain.accounts);
+  /** The state of chainhooks at each snapshot, by name. */
+  const snapshots = new Map<string, SavedHooks>();
   let stopped: Promise<void> | null = null;
   const stop = () => {
     stopped ??= chain.stop().finally(() => inbox.close());
@@ -301,7 +472,7 @@ export async function startDevnet<C extends ContractTypes = ContractTypes>(
   };
   return {
     url: chain.url,
-    hooks: makeHooks(ask, inbox, limitMs),
+    hooks,
     mine: async (count = 1, transactions = []) =>
       (await ask<{ blocks: Block[] }>('/stackside/v1/devnet/mine', { count, transactions })).blocks,
     fork: (depth = 1) => ask<Fork>('/stackside/v1/devnet/fork', { depth }),
@@ -312,14 +483,21 @@ export async function startDevnet<C extends ContractTypes = ContractTypes>(
     tip: async () => (await ask<{ tip: Block }>('/stackside/v1/devnet')).tip,
     snapshot: async (name = SNAPSHOT) => {
       await ask('/stackside/v1/devnet/snapshot', { name });
+      snapshots.set(name, hookState.save());
     },
-    revert: (to = SNAPSHOT) =>
-      ask<Reverted>(
+    revert: async (to = SNAPSHOT) => {
+      const before = hookState.save();
+      const reverted = await ask<Reverted>(
         '/stackside/v1/devnet/revert',
         typeof to === 'string' ? { snapshot: to } : { index_block_hash: to.index_block_hash },
-      ),
+      );
+      const saved = typeof to === 'string' ? snapshots.get(to) : undefined;
+      if (saved !== undefined) await hookState.restore(saved, before);
+      await forgetReverted();
+      return reverted;
+    },
     transaction: async (txId) => toSent(await ask<TransactionAnswer>(`/stackside/v1/devnet/transactions/${txId}`)),
-    ...(makeAccounts(ask, chain.accounts) as AccountFunctions<C>),
+    ...(functions as AccountFunctions<C>),
     stop,
     [Symbol.asyncDispose]: stop,
   };

@@ -14,7 +14,7 @@ export interface DevnetOptions {
   port?: number;
   /** Seed of the chain; the same seed and the same calls give the same chain. Default 1. */
   seed?: number;
-  /** Number of blocks at the start. Default 1. */
+  /** Number of blocks at the start, without a project. Default 1. */
   history?: number;
   /** Bitcoin height at which pox-5 replaces pox-4; the chain starts at 214. Default: never. */
   pox5Height?: number;
@@ -23,11 +23,13 @@ export interface DevnetOptions {
    * The project must have @stacks/clarinet-sdk installed. Default: contracts are simulated.
    */
   clarity?: string;
-  /** URL of a node or a Stackside that missing requirements of the project are downloaded from. Default: none. */
+  /** URL of a node or a Stackside that missing requirements of the project (`clarity`) are downloaded from. Default: none. */
   fork?: string;
-  /** File to continue the project's chain from. The chain writes it when it stops. Default: none. */
+  /** File to continue the chain of the project (`clarity`) from. The chain writes it when it stops. Default: none. */
   state?: string;
-  /** Default limit of waits, in milliseconds. Default 180,000. */
+  /** Whether `sender` can be any address, without its key. Default: only accounts of the project and of `chain.account()`. */
+  unsafeImpersonate?: boolean;
+  /** Default limit of waits, in milliseconds. Default 180,000, and 4,000 for a delivery. */
   limitMs?: number;
 }
 
@@ -321,7 +323,7 @@ export interface Delivery<V extends HookValue = HookValue> {
 }
 
 export interface Limit {
-  /** Milliseconds. */
+  /** Milliseconds. Default 4,000, or the `limitMs` of `startDevnet`. */
   limitMs?: number;
 }
 
@@ -368,7 +370,8 @@ export interface Devnet<C extends ContractTypes = ContractTypes> extends AsyncDi
   /**
    * Goes back to a named state, or to the state after one of the last 100 blocks, by an empty branch that is longer
    * than the chain. All pending transactions and those of the replaced blocks are dropped. Chainhooks are notified of the
-   * rollback.
+   * rollback. A named state also removes the chainhooks that were added after it, and restores the receiver's answer and
+   * the deliveries that wait for `next()`.
    * @param to default the snapshot `default`
    */
   revert(to?: string | Pick<Block, 'index_block_hash'>): Promise<Reverted>;

@@ -181,7 +181,7 @@ describe('a chain that runs', () => {
     const hook = await chain.hooks.add({ filters: { events: [{ type: 'contract_deploy' }] }, options });
     expect(await problemOf(hook.next({ limitMs: 0 }))).toEqual([
       'time_limit',
-      `Waited 0 ms for a delivery of ${hook.uuid}, which did not come.`,
+      `Waited 0 ms for a delivery of ${hook.uuid}, which did not come. The chainhook "test" is new, with 0 waiting deliveries.`,
     ]);
     expect(hook.warnings).toEqual([]);
     // A wait that has ended takes no delivery from a later one.
