@@ -3,7 +3,16 @@ import { expect, spyOn, test } from 'bun:test';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { systemClock } from '../../src/base/clock.ts';
-import { list, printWaiting, retry, sendTest, setEnabled, skip, tryFile } from '../../src/commands/hooks/hooks.ts';
+import {
+  backfill,
+  list,
+  printWaiting,
+  retry,
+  sendTest,
+  setEnabled,
+  skip,
+  tryFile,
+} from '../../src/commands/hooks/hooks.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { definition, type HookServer, hookServer, type Receiver, receiver } from '../hooks/server.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
@@ -258,4 +267,29 @@ test('a receiver starts without a server, but claims nothing from it', async () 
     "Waiting deliveries aren't shown: No Stackside answers at http://127.0.0.1:9.\n",
   );
   await expect(printWaiting(nowhere, 8080, true)).rejects.toThrow('No Stackside answers at http://127.0.0.1:9.');
+});
+
+test('a backfill that waits for the receiver says why, once', async () => {
+  const HOOK = '00000000-0000-4000-8000-000000000001';
+  const job = { id: '00000000-0000-4000-8000-000000000002', from_height: 1, to_height: 8, dry_run: false };
+  const counts = { matched_blocks: 0, matched_transactions: 0, deliveries: { queued: 0, delivered: 0, dead: 0 } };
+  const times = { created_at: 1, finished_at: null, error: null };
+  let reads = 0;
+  await using proxy = proxyOf(async ({ method, url }) => {
+    if (new URL(url).pathname.endsWith(HOOK)) {
+      const status = { status: 'streaming', enabled: true, next_attempt_at: 5, paused_reason: null };
+      return Response.json({ status: { ...status, failing_delivery: 'evt_1' } });
+    }
+    if (method === 'GET') reads += 1;
+    const state = reads < 3 ? 'running' : 'completed';
+    return Response.json({ ...job, ...counts, ...times, state, next_height: 1 });
+  });
+  using written = spyOn(process.stderr, 'write').mockImplementation(() => true);
+  const output = await outputOf(() =>
+    backfill(proxy.connection, HOOK, { fromHeight: 1, toHeight: 8, dryRun: false, wait: true }),
+  );
+  expect(JSON.parse(output)).toMatchObject({ state: 'completed' });
+  expect(written.mock.calls.map(([text]) => text)).toEqual([
+    `The backfill may have to wait: the delivery evt_1 failed and waits for a retry. See \`stackside hooks show ${HOOK}\`.\n`,
+  ]);
 });

@@ -3,6 +3,8 @@ import { expect, test } from 'bun:test';
 import { systemClock } from '../../src/base/clock.ts';
 import { hookTasks } from '../../src/hooks/tasks.ts';
 import { until } from '../support/time/until.ts';
+import { directHooks } from './direct.ts';
+import { definition, everything, NOWHERE } from './server.ts';
 
 type Options = Parameters<typeof hookTasks>[0];
 /** The work of a turn: a hook that catches up, or a backfill. */
@@ -70,4 +72,16 @@ test('tasks start with the first one after a restart', async () => {
     await stopped;
   }
   expect(turns).toEqual(['hook 1', 'hook 1']);
+});
+
+test('a dry run does not wait for an earlier backfill of its chainhook', async () => {
+  await using direct = directHooks();
+  const uuid = await direct.register(definition(NOWHERE, everything, {}));
+  const { id: hookId } = direct.record(uuid);
+  const { backfills } = direct.tables;
+  for (const [job, dryRun] of [false, false, true, true].entries())
+    backfills.add({ uuid: `00000000-0000-4000-8000-00000000000${job}`, hookId, dryRun, from: 1, to: 5 }, 0);
+  expect(backfills.next()).toEqual([1, 3]);
+  backfills.finish(3, 'completed', 0);
+  expect(backfills.next()).toEqual([1, 4]);
 });

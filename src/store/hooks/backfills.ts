@@ -28,9 +28,9 @@ export const sql = {
   newest: orderedList<Row>({ select: `SELECT ${columns} FROM hook_backfills`, where: 'hook_id = ?1' }, [down('id')]),
   byUuid: query<Row, [string, number]>`SELECT ${columns} FROM hook_backfills WHERE uuid = ?1 AND hook_id = ?2`,
   byId: query<Row, [number]>`SELECT ${columns} FROM hook_backfills WHERE id = ?1`,
-  // The oldest of each hook: a hook's backfills run one after the other.
+  // The oldest of each hook, because a hook's backfills run one after the other; and the oldest dry run, which waits for no receiver.
   next: query<Pick<Row, 'id'>>`
-    SELECT min(id) AS id FROM hook_backfills INDEXED BY hook_backfills_open WHERE ${isOpen} GROUP BY hook_id ORDER BY 1`,
+    SELECT min(id) AS id FROM hook_backfills INDEXED BY hook_backfills_open WHERE ${isOpen} GROUP BY hook_id, dry_run ORDER BY 1`,
   openOf: query<{ count: number }, [number]>`
     SELECT count(*) AS count FROM hook_backfills WHERE hook_id = ?1 AND ${isOpen}`,
   total: query<{ total: number }, [number]>`SELECT count(*) AS total FROM hook_backfills WHERE hook_id = ?1`,
@@ -61,7 +61,7 @@ export function backfillReads(db: Database) {
   return {
     find: (uuid: string, hookId: number): Backfill | undefined => optional(byUuid.get(uuid, hookId), toBackfill),
     get: (id: number): Backfill | undefined => optional(byId.get(id), toBackfill),
-    /** Ids of the oldest unfinished backfill of each hook. */
+    /** Ids of the oldest unfinished backfill and the oldest unfinished dry run of each hook. */
     next: (): number[] => next.all().map(({ id }) => id),
     /** Number of a hook's unfinished backfills. */
     openOf: (hookId: number): number => openOf.get(hookId)?.count ?? 0,
