@@ -30,6 +30,16 @@ test.each(['contracts/shop.clar', './contracts/../contracts/shop.clar'])('reads 
   expect(contracts.map(({ source }) => source)).toEqual(['(print 2)']);
 });
 
+test.each([0, 7, 9])('refuses the Clarity version %d', async (version) => {
+  using directory = await projectWith('contracts/shop.clar');
+  const project = join(directory.path, 'project');
+  const manifest = join(project, 'Clarinet.toml');
+  await Bun.write(manifest, `${await Bun.file(manifest).text()}clarity_version = ${version}\n`);
+  const read = () => clarinetProject(project, 1);
+  expect(read).toThrow(OperatorError);
+  expect(read).toThrow(`contracts.shop.clarity_version is ${version}, but the versions are 1 to 6.`);
+});
+
 test.each(['../secret.clar', 'contracts/../../secret.clar', '/etc/hosts', 'contracts/link.clar'])(
   'refuses the contract at %s, outside the project',
   async (path) => {

@@ -2,7 +2,7 @@
 import { type Static, Type } from '@sinclair/typebox';
 import type { AbiType } from '../../codec/abi.ts';
 import { DEPLOYED_NAME_PATTERN, principalBytes } from '../../codec/address.ts';
-import { deploymentPayload } from '../../codec/boot-transaction.ts';
+import { deploymentPayload, MAX_CLARITY_VERSION } from '../../codec/boot-transaction.ts';
 import { decodedOrThrow } from '../../codec/bytes-reader.ts';
 import { decodeClarity } from '../../codec/clarity.ts';
 import { clarityRepr } from '../../codec/clarity-text.ts';
@@ -61,7 +61,7 @@ const Deploy = Type.Object(
     sender,
     name: ContractName,
     source: Type.String({ minLength: 1, maxLength: 100_000 }),
-    clarity_version: Type.Optional(Type.Integer({ minimum: 1, maximum: 6 })),
+    clarity_version: Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_CLARITY_VERSION })),
   },
   closed,
 );

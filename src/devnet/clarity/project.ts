@@ -16,6 +16,7 @@ import { isInside, writeWhole } from '../../base/files.ts';
 import { parsedJson } from '../../base/json.ts';
 import { onFile } from '../../base/system-errors.ts';
 import { BOOT_ADDRESS, parseStacksAddress } from '../../codec/address.ts';
+import { MAX_CLARITY_VERSION } from '../../codec/boot-transaction.ts';
 import { UnreachableError, wholeAnswer } from '../../http/direct-fetch.ts';
 import { networks } from '../network.ts';
 import { type Account, accountOf, accounts } from '../wallet.ts';
@@ -32,7 +33,7 @@ interface Requirement {
 const DEFAULT_VERSION = 2;
 
 /** The metadata that Clarinet writes. */
-const Metadata = Type.Object({ clarity_version: Type.String({ pattern: '^Clarity[1-9]$' }) });
+const Metadata = Type.Object({ clarity_version: Type.String({ pattern: `^Clarity[1-${MAX_CLARITY_VERSION}]$` }) });
 
 /** Thrown if a required contract isn't in the directory of requirements. */
 export class MissingRequirementError extends OperatorError {
@@ -319,6 +320,12 @@ function readContracts(directory: string, deployers: readonly ProjectAccount[], 
       );
     }
     const clarityVersion = typeof version === 'number' ? version : null;
+    if (clarityVersion !== null && !(clarityVersion >= 1 && clarityVersion <= MAX_CLARITY_VERSION)) {
+      throw new OperatorError(
+        `${path}: contracts.${name}.clarity_version is ${clarityVersion}, but the versions are 1 to ${MAX_CLARITY_VERSION}.`,
+        'Correct the version, or remove it for the newest one.',
+      );
+    }
     return { name, source, clarityVersion, deployer: account.address, path: resolve(directory, file) };
   });
   const ids = (project.requirements ?? []).map(({ contract_id: id }) => id);
