@@ -49,31 +49,39 @@ async function running(command: readonly string[]): Promise<Running> {
 }
 
 const block = (index: number, transactions: number) => ({
-  block_identifier: { index, hash: '0x00' },
+  block_identifier: { index, hash: `0x${index}` },
   transactions: Array(transactions).fill({}),
 });
-const BODY = JSON.stringify({
-  chainhook: { uuid: '1', name: 'caf\u00e9 \u20bf' },
-  event: { chain: 'stacks', network: 'testnet', rollback: [block(7, 1)], apply: [block(8, 2)] },
-});
+const bodyOf = (rollback: object[], apply: object[], uuid = '1') =>
+  JSON.stringify({
+    chainhook: { uuid, name: 'caf\u00e9 \u20bf' },
+    event: { chain: 'stacks', network: 'testnet', rollback, apply },
+  });
+const BODY = bodyOf([], [block(7, 1)]);
+const FORK = bodyOf([block(7, 1)], [block(8, 2)]);
 
 interface Sent {
   id: string;
   body?: string;
+  /** The text that is signed, if it isn't the body. */
+  signedBody?: string;
+  reason?: string;
   /** Milliseconds since the signature. */
   age?: number;
   signature?: (signed: string) => string;
 }
 
 /** The status of a receiver's answer to a delivery. */
-async function send(url: string, { id, body = BODY, age = 0, signature = (signed) => signed }: Sent): Promise<number> {
+async function send(url: string, { id, body = BODY, age = 0, ...sent }: Sent): Promise<number> {
+  const { signedBody = body, reason = 'live', signature = (signed: string) => signed } = sent;
   const time = Date.now() - age;
   const secrets = { secret, previous: null, rotatedAt: 0 };
-  const signed = signatureHeader(secrets, id, Buffer.from(BODY), time)['webhook-signature'] ?? '';
+  const signed = signatureHeader(secrets, id, Buffer.from(signedBody), time)['webhook-signature'] ?? '';
   const headers = {
     'webhook-id': id,
     'webhook-timestamp': String(Math.floor(time / 1000)),
     'webhook-signature': signature(signed),
+    'x-chainhook-reason': reason,
   };
   return (await fetch(url, { method: 'POST', headers, body })).status;
 }
@@ -88,24 +96,40 @@ const COMMANDS: Readonly<Record<Exclude<Language, 'curl'>, readonly string[] | n
 for (const [language, command] of Object.entries(COMMANDS)) {
   if (command === null) process.stderr.write(`${language} was not found: the test of its receiver is skipped.\n`);
   test.skipIf(command === null)(
-    `the receiver in ${language} accepts a signed delivery once, and rejects others`,
+    `the receiver in ${language} handles each block once, ignores tests, and rejects other requests`,
     async () => {
       await using receiver = await running(command ?? []);
       const { url } = receiver;
       const accepted = [200, 204];
-      expect(accepted).toContain(await send(url, { id: 'a' }));
-      expect([await receiver.line(), await receiver.line()]).toEqual(['undo block 7', 'block 8: 2 transactions']);
-      expect(accepted).toContain(await send(url, { id: 'a' }));
-      expect(accepted).toContain(await send(url, { id: 'b', signature: (signed) => `v1,b2xk ${signed}` }));
-      // The second one of `a` printed nothing.
-      expect([await receiver.line(), await receiver.line()]).toEqual(['undo block 7', 'block 8: 2 transactions']);
+      const deliveries: [sent: Sent, lines: string[]][] = [
+        [{ id: 'a' }, ['block 7: 1 transactions']],
+        [{ id: 'a' }, []],
+        // A backfill sends the block again, and another chainhook has its own.
+        [{ id: 'b', reason: 'backfill' }, []],
+        [{ id: 'c', body: bodyOf([], [block(7, 1)], '2') }, ['block 7: 1 transactions']],
+        [{ id: 'd', reason: 'test', body: bodyOf([], [block(6, 1)]) }, ['test']],
+        [
+          { id: 'e', body: FORK, signature: (signed) => `v1,b2xk ${signed}` },
+          ['undo block 7', 'block 8: 2 transactions'],
+        ],
+        // The block is gone already. Then it joins the chain again.
+        [{ id: 'f', body: FORK }, []],
+        [{ id: 'a' }, []],
+        [{ id: 'g', body: bodyOf([block(8, 2)], [block(7, 1)]) }, ['undo block 8', 'block 7: 1 transactions']],
+      ];
+      for (const [delivery, expected] of deliveries) {
+        expect(accepted).toContain(await send(url, delivery));
+        const lines = [];
+        for (const _ of expected) lines.push(await receiver.line());
+        expect(lines).toEqual(expected);
+      }
       const refused: Sent[] = [
-        { id: 'c', body: BODY.replace('"index":8', '"index":9') },
-        { id: 'c', age: OVER },
-        { id: 'c', age: -OVER },
-        { id: 'c', signature: () => '' },
-        { id: 'c', signature: (signed) => signed.replace('v1,', 'v2,') },
-        { id: 'c', signature: (signed) => signed.slice(0, -4) },
+        { id: 'h', body: BODY.replace('"index":7', '"index":9'), signedBody: BODY },
+        { id: 'h', age: OVER },
+        { id: 'h', age: -OVER },
+        { id: 'h', signature: () => '' },
+        { id: 'h', signature: (signed) => signed.replace('v1,', 'v2,') },
+        { id: 'h', signature: (signed) => signed.slice(0, -4) },
       ];
       for (const delivery of refused) expect([delivery, await send(url, delivery)]).toEqual([delivery, 401]);
     },

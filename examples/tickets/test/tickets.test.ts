@@ -42,6 +42,19 @@ test('the guest list follows the chain, also when a fork takes a sale back', asy
   await deliver();
   assert.deepEqual([...list.guests], [[1, buyer.address]]);
 
+  // A test delivery and a backfill have the block again. Neither changes the list.
+  const again = (body: object, path: string) =>
+    fetch(`${chain.url}/chainhooks/me/${hook.uuid}/${path}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+  await again({}, 'test');
+  await deliver();
+  await again({ from_height: 1 }, 'backfills');
+  await deliver();
+  assert.deepEqual([...list.guests], [[1, buyer.address]]);
+
   await chain.fork(1);
   await deliver();
   assert.deepEqual([...list.guests], []);
