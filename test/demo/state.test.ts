@@ -122,6 +122,19 @@ describeWith('Clarity', hasClarity, () => {
     expect(readFileSync(file, 'utf8')).toBe(text);
   });
 
+  test('a second devnet with the same file is refused, until the first one has stopped', async () => {
+    const state = join(project.path, 'shared.json');
+    {
+      await using first = await start({ state });
+      await expect(start({ state })).rejects.toThrow(`Another devnet uses the state in ${state}.`);
+      await call(first, 'go', 'wallet_1');
+    }
+    const text = readFileSync(state, 'utf8');
+    await expect(start({ state, seed: '2' })).rejects.toThrow('this devnet has the seed 2');
+    await using second = await start({ state });
+    expect([await count(second), readFileSync(state, 'utf8')]).toEqual(['u10', text]);
+  });
+
   test('rejects a state of another seed, of other accounts, or that is incomplete, and keeps the file', async () => {
     const text = readFileSync(file, 'utf8');
     await expect(start({ seed: '2' })).rejects.toThrow('it has the seed 1, and this devnet has the seed 2');

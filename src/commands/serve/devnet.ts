@@ -1,10 +1,11 @@
 /** `stackside devnet` and `stackside demo`: serve a simulated chain, for users without a node and for tests of apps. */
 import { existsSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import type { Clock } from '../../base/clock.ts';
 import { EXIT, hasCode, OperatorError } from '../../base/errors.ts';
 import { Services } from '../../base/service.ts';
+import { onFile } from '../../base/system-errors.ts';
 import { ContractDeployment, isAbortError, watchFiles } from '../../devnet/clarity/contract-deployment.ts';
 import { ClarityEngine, EngineEndedError } from '../../devnet/clarity/engine.ts';
 import { RealNetwork } from '../../devnet/clarity/network.ts';
@@ -25,7 +26,7 @@ import type { Log } from '../../log.ts';
 import { eventListener } from '../../node/receiver.ts';
 import { readSettings, type Settings, type SettingsOf } from '../../settings/config.ts';
 import type { Sources } from '../../settings/describe.ts';
-import { LockHeldError, lockUnfinished } from '../../store/files/lock.ts';
+import { type Lock, LockHeldError, lockState, lockUnfinished } from '../../store/files/lock.ts';
 import { fileSizes } from '../../store/files/status.ts';
 import { clarityEngineUrl } from '../../thread-urls.ts';
 import { stopSignals } from '../cli/output.ts';
@@ -299,6 +300,13 @@ const toServerSettings = (settings: DevnetSettings, node: SimulatedNode, nodeRpc
 });
 
 /**
+ * Locks the file of `--state`, so that no other devnet writes it. Reading the state rejects a missing directory.
+ * @throws OperatorError
+ */
+const lockedState = (path: string | null): Lock | null =>
+  path === null || !existsSync(dirname(resolve(path))) ? null : onFile(path, () => lockState(resolve(path)));
+
+/**
  * Starts the server with a simulated node. When this resolves, the index has the node's history.
  * @param environment replaced by tests
  * @param ended ends the start early, with an AbortError or EngineEndedError if its work is unfinished
@@ -316,6 +324,7 @@ export async function startDevnet(
   const { clock, listen, createLog } = environment;
   const log = createLog(settings.logLevel);
   const project = directory === null ? null : await readProject({ ...settings, clarity: directory }, clock, log, ended);
+  const stateLock = lockedState(settings.state);
   const engine = directory === null ? null : new ClarityEngine({ directory, module: clarityEngineUrl, clock });
   let isStarting = true;
   // The engine may compute for a minute, which nobody waits for.
@@ -369,13 +378,18 @@ export async function startDevnet(
     // A chain that never had its contracts isn't worth a file.
     const hasContracts = savedState !== null || deployment.problem === null;
     const stop = async (): Promise<void> => {
-      await services.stop();
-      if (file !== null && hasContracts) writeState(file, real.saved());
+      try {
+        await services.stop();
+        if (file !== null && hasContracts) writeState(file, real.saved());
+      } finally {
+        stateLock?.[Symbol.dispose]();
+      }
     };
     const contracts = real.contracts.map(({ name, deployer }) => `${deployer}.${name}`);
     return { ...running, accounts: shownAccounts(real.project), contracts, stop };
   } catch (error) {
     await services.stop();
+    stateLock?.[Symbol.dispose]();
     throw error;
   }
 }

@@ -1,13 +1,13 @@
-/** Locks of a data directory, which end with the process that holds them: one writer, and one rebuild. */
+/** Locks that end with the process that holds them: one writer and one rebuild of a data directory, one devnet of a state. */
 import { SQLiteError } from 'bun:sqlite';
 import { type BigIntStats, statSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { OperatorError } from '../../base/errors.ts';
 import { openLocked } from './connection.ts';
 import { makePrivateDirectory } from './private-files.ts';
 import { requireFinished } from './unfinished.ts';
 
-/** Another process holds a lock of a data directory. */
+/** Another process holds a lock. */
 export class LockHeldError extends OperatorError {
   override readonly name = 'LockHeldError';
 }
@@ -74,3 +74,12 @@ export const lockUnfinished = (directory: string): Lock =>
 /** Acquires the lock for a rebuild, while another process may write the present index. @throws LockHeldError */
 export const lockRebuild = (directory: string): Lock =>
   lock(directory, 'rebuild.lock', `The index in ${directory} is being rebuilt.`, 'Wait until the rebuild ends.');
+
+/** Acquires the lock of a devnet's state, a file beside the state. The directory must exist. @throws LockHeldError */
+export const lockState = (path: string): Lock =>
+  lock(
+    dirname(path),
+    `${basename(path)}.lock`,
+    `Another devnet uses the state in ${path}.`,
+    'Stop that devnet first, or name another file with --state.',
+  );
