@@ -69,6 +69,8 @@ describe('rejects a definition with the problem', () => {
     ['decode_clarity_value is not allowed: did you mean decode_clarity_values?', { decode_clarity_value: true }],
     ['expire_after_evaluation is not allowed: did you mean expire_after_evaluations?', { expire_after_evaluation: 1 }],
     ['start_at_block_height is not allowed; use POST', { start_at_block_height: 1 }],
+    ['start_block is not allowed; use POST', { start_block: 1 }],
+    ['end_block is not allowed; use POST', { end_block: 1 }],
     ['include_block_metadata must be boolean or null', { include_block_metadata: 1 }],
     ['expire_after_evaluations must be an integer from 0', { expire_after_evaluations: -1 }],
     ['expire_after_occurrences must be an integer from 0', { expire_after_occurrences: 1.5 }],

@@ -94,6 +94,14 @@ test.each<[warning: string, filter: object]>([
   [`value: this is not a Clarity value${NEVER}`, { type: 'nft_event', value: '0xff' }],
   [`value: this is not a Clarity value${NEVER}`, { type: 'nft_event', value: '0x0303' }],
   [`value: this is not a Clarity value${NEVER}`, { type: 'nft_event', value: `u${MAX}` }],
+  ...['0xzz', '0xabc', '0x'].map((equals): [string, object] => [
+    'memo.equals: the digits after 0x are not the hex of whole bytes; only a memo with exactly this text matches',
+    { type: 'stx_transfer', memo: { equals } },
+  ]),
+  ...['(some u7', '(ok (list u1)', '(some u7))', '(tuple (a "x)")'].map((equals): [string, object] => [
+    'argument.equals: a parenthesis has no counterpart; only a string argument with exactly this text matches',
+    { type: 'contract_call', argument: { index: 0, equals } },
+  ]),
   [
     `min_amount: the amount is above 2^128-1, the largest that Clarity has${NEVER}`,
     { type: 'ft_transfer', min_amount: String(MAX) },
@@ -176,6 +184,9 @@ test("doesn't warn about filters that can match", async () => {
         [7, 'u1'],
       ].map(([index, equals]) => ({ ...buy, argument: { index, equals } })),
       { ...buy, contract_identifier: OTHER, argument: { index: 200, equals: 'u1' } },
+      { type: 'contract_call', argument: { index: 0, equals: '(tuple (a "x(") (b (list u1 \'ST1)))' } },
+      { type: 'contract_call', argument: { index: 0, equals: 'a (text' } },
+      { type: 'stx_transfer', memo: { equals: 'order 0xzz', contains: '0xzz' } },
       { type: 'stx_transfer', memo: { equals: `0x${'61'.repeat(34)}`, contains: 'é'.repeat(17) } },
       { type: 'nft_transfer', asset_identifier: `${CONTRACT}::ape`, value: 7 },
       { type: 'nft_transfer', asset_identifier: `${CONTRACT}::odd`, value: 7 },

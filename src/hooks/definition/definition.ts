@@ -79,6 +79,8 @@ const formerKeys: Readonly<Record<string, string>> = {
 };
 const formerOptions: Readonly<Record<string, string>> = {
   start_at_block_height: 'POST /chainhooks/me/{uuid}/backfills',
+  start_block: 'POST /chainhooks/me/{uuid}/backfills',
+  end_block: 'POST /chainhooks/me/{uuid}/backfills',
 };
 
 const checkOptions = checker(Options);

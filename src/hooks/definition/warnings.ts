@@ -65,14 +65,41 @@ const HEX = /^0x([0-9a-fA-F]{2})+$/;
 /** Maximum bytes of a memo. */
 const MAX_MEMO_BYTES = 34;
 
-/** Finds texts that no memo can contain. */
-function* longMemo(filter: Filter): Iterable<Warning> {
+/** Finds texts that no memo can contain, and hex that isn't complete. */
+function* memoWarnings(filter: Filter): Iterable<Warning> {
   if (filter.type !== 'stx_transfer' || filter.memo === undefined) return;
+  const { equals } = filter.memo;
+  if (equals?.startsWith('0x') && !HEX.test(equals))
+    yield [
+      'memo.equals',
+      'the digits after 0x are not the hex of whole bytes; only a memo with exactly this text matches',
+    ];
   for (const [name, text] of Object.entries(filter.memo)) {
     const isHex = name === 'equals' && HEX.test(text);
     if (!isHex && utf8Bytes(text).length > MAX_MEMO_BYTES)
       yield [`memo.${name}`, `a memo has at most ${MAX_MEMO_BYTES} bytes; ${NEVER}`];
   }
+}
+
+/** Reports whether each parenthesis and brace outside of strings has its counterpart. */
+function isBalanced(text: string): boolean {
+  const open: string[] = [];
+  for (const [character] of text.replace(/"(?:[^"\\]|\\.)*"/g, '').matchAll(/[(){}]/g)) {
+    if (character === '(' || character === '{') open.push(character);
+    else if (open.pop() !== (character === ')' ? '(' : '{')) return false;
+  }
+  return open.length === 0;
+}
+
+/** Finds the `repr` of an argument that isn't complete. */
+function* argumentWarnings(filter: Filter): Iterable<Warning> {
+  if (filter.type !== 'contract_call' || filter.argument === undefined) return;
+  const { equals } = filter.argument;
+  if (equals.startsWith('(') && !isBalanced(equals))
+    yield [
+      'argument.equals',
+      'a parenthesis has no counterpart; only a string argument with exactly this text matches',
+    ];
 }
 
 /** Returns the types of the values that a text can stand for; none if it isn't the text of a value. */
@@ -151,7 +178,8 @@ export function findWarnings(
     const warnings = [
       ...principalWarnings(filter, network),
       ...impossibleValues(filter),
-      ...longMemo(filter),
+      ...memoWarnings(filter),
+      ...argumentWarnings(filter),
       ...missingFunction(filter, interfaceOf),
       ...missingToken(filter, interfaceOf),
     ];
