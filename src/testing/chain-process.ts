@@ -6,7 +6,7 @@ const LOG_LINES = 20;
 const STOP_LIMIT_MS = 60_000;
 
 const STOPPED_BY_RUNNER =
-  'Probably a test exceeded its time limit: bun test then stops all child processes. Raise the limit with --timeout.';
+  'Probably a test or a hook exceeded its time limit: bun test then stops all child processes. Raise the limit with --timeout.';
 
 /** Variables that the executable inherits. Settings of other servers must not change the chain. */
 const INHERITED = /^(path|home|userprofile|te?mp|tmpdir|systemroot|ld_library_path)$/i;
@@ -56,15 +56,21 @@ function readyLine({ stdout }: ChildProcessWithoutNullStreams): Promise<Ready> {
   });
 }
 
-function lastLines({ stderr }: ChildProcessWithoutNullStreams): () => string {
+/** Returns a function that explains the end of the process: a probable cause if there is one, and the last log lines. */
+function explainEnd(child: ChildProcessWithoutNullStreams): () => string {
   let text = '';
-  stderr.setEncoding('utf8').on('data', (chunk: string) => {
+  let hint = '';
+  child.once('exit', (code, signal) => {
+    // Something asked the chain to end: a crash has another code or signal.
+    if (code === 0 || signal === 'SIGTERM') hint = `${STOPPED_BY_RUNNER} `;
+  });
+  child.stderr.setEncoding('utf8').on('data', (chunk: string) => {
     text = `${text}${chunk}`
       .split('\n')
       .slice(-LOG_LINES - 1)
       .join('\n');
   });
-  return () => (text.trim() === '' ? 'Its log is empty.' : `Its last log lines:\n${text.trimEnd()}`);
+  return () => hint + (text.trim() === '' ? 'Its log is empty.' : `Its last log lines:\n${text.trimEnd()}`);
 }
 
 /**
@@ -77,7 +83,7 @@ export async function startProcess(
   limitMs: number,
 ): Promise<ChainProcess> {
   const child = spawn(executable, args, { env: passedOn(), windowsHide: true });
-  const log = lastLines(child);
+  const log = explainEnd(child);
   let phase: 'starting' | 'running' | 'stopping' = 'starting';
   // Writing to a child that has ended fails. Its end is reported below.
   child.stdin.on('error', () => {});
@@ -89,12 +95,10 @@ export async function startProcess(
     child.once('close', (code, signal) => {
       if (phase === 'stopping') return resolve(new DevnetError('stopped', 'The chain was stopped.'));
       const end = signal === null ? `ended with exit code ${code}` : `ended by ${signal}`;
-      // Something asked the chain to end: a crash has another code or signal.
-      const hint = phase === 'running' && (code === 0 || signal === 'SIGTERM') ? ` ${STOPPED_BY_RUNNER}` : '';
       resolve(
         phase === 'starting'
           ? new DevnetError('not_started', `The chain did not start: it ${end}. ${log()}`)
-          : new DevnetError('ended', `The chain ${end}.${hint} ${log()}`),
+          : new DevnetError('ended', `The chain ${end}. ${log()}`),
       );
     });
   });

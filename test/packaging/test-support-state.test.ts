@@ -38,12 +38,16 @@ test.each<[options: object, field: string, message: string]>([
 });
 
 test('names the limit of a test runner if the chain was asked to end', async () => {
+  const unready = script(join(directory.path, 'unready'), 'exit 0');
+  expect((await errorOf(startDevnet({ executable: unready }))).message).toStartWith(
+    'The chain did not start: it ended with exit code 0. Probably a test or a hook exceeded its time limit',
+  );
   const ends = script(join(directory.path, 'ends'), `echo '{"ready":true,"api":"http://127.0.0.1:9"}'; exit 0`);
   const chain = await startDevnet({ executable: ends });
   const { problem, message } = await errorOf(chain.mine());
   expect([problem, message]).toEqual([
     'ended',
-    'The chain ended with exit code 0. Probably a test exceeded its time limit: bun test then stops all child processes. Raise the limit with --timeout. Its log is empty.',
+    'The chain ended with exit code 0. Probably a test or a hook exceeded its time limit: bun test then stops all child processes. Raise the limit with --timeout. Its log is empty.',
   ]);
   await chain.stop();
 });
