@@ -114,7 +114,10 @@ export interface Account {
   private_key: string;
 }
 
-/** The sender: an account of the project or of `chain.account()`, or its name or address. Default: the faucet. */
+/**
+ * The sender: an account of the project or of `chain.account()`, or its name or address. With `unsafeImpersonate`, any address.
+ * Default: the faucet.
+ */
 export interface Sender {
   sender?: string | Pick<Account, 'name'>;
 }
