@@ -168,7 +168,8 @@ interface SavedHooks {
   inbox: ReturnType<Inbox['save']>;
 }
 
-function makeHooks(ask: Ask, inbox: Inbox, defaultLimit: number): KitHooks {
+/** @param limitMs limit of waits that the test chose */
+function makeHooks(ask: Ask, inbox: Inbox, limitMs: number | undefined): KitHooks {
   /** Uuids of the chainhooks that deliver to the inbox. */
   const uuids = new Set<string>();
   let started: Promise<{ secret: string; url: string }> | null = null;
@@ -185,7 +186,7 @@ function makeHooks(ask: Ask, inbox: Inbox, defaultLimit: number): KitHooks {
   async function next(uuid: string | null, limit: Limit = {}): Promise<Delivery> {
     requireLimit(limit);
     try {
-      return await inbox.next(uuid, limit.limitMs ?? defaultLimit);
+      return await inbox.next(uuid, limit.limitMs ?? limitMs ?? DELIVERY_LIMIT_MS);
     } catch (error) {
       if (!(error instanceof DevnetError) || error.problem !== 'time_limit') throw error;
       const answer =
@@ -193,7 +194,7 @@ function makeHooks(ask: Ask, inbox: Inbox, defaultLimit: number): KitHooks {
           ? ask<{ results: HookAnswer[] }>('/chainhooks/me?failing=true').then(({ results }) => results)
           : ask<HookAnswer>(`/chainhooks/me/${uuid}`).then((hook) => [hook]);
       // The error of the wait is more important than the failure to explain it.
-      const hooks = await within(EXPLANATION_LIMIT_MS, 'the state of the chainhook', answer).catch(() => []);
+      const hooks = await within(limitMs ?? EXPLANATION_LIMIT_MS, 'the state', answer).catch(() => []);
       const message = [error.message, ...hooks.map(describeHook)].join(' ');
       throw new DevnetError('time_limit', message, { cause: error });
     }
@@ -461,7 +462,7 @@ export async function startDevnet<C extends ContractTypes = ContractTypes>(
   const ask = requester(chain, limitMs);
   const inbox = new Inbox();
   void chain.ended.then((error) => inbox.fail(error));
-  const { hooks, ...hookState } = makeHooks(ask, inbox, options.limitMs ?? DELIVERY_LIMIT_MS);
+  const { hooks, ...hookState } = makeHooks(ask, inbox, options.limitMs);
   const { functions, forgetReverted } = makeAccounts(ask, chain.accounts);
   /** The state of chainhooks at each snapshot, by name. */
   const snapshots = new Map<string, SavedHooks>();

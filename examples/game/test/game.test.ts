@@ -12,7 +12,7 @@ let chain: Devnet<Contracts>;
 let contract: string;
 
 beforeAll(async () => {
-  chain = await startDevnet<Contracts>({ clarity: `${import.meta.dir}/..` });
+  chain = await startDevnet<Contracts>({ clarity: `${import.meta.dir}/..`, limitMs: 60_000 });
   contract = `${(await chain.account('deployer')).address}.game`;
   await chain.snapshot();
 });

@@ -10,7 +10,7 @@ let show: Show;
 let buyer: Account;
 
 before(async () => {
-  chain = await startDevnet({ clarity: '.' });
+  chain = await startDevnet({ clarity: '.', limitMs: 60_000 });
   // Accounts of settings/Devnet.toml.
   const organizer = await chain.account('deployer');
   buyer = await chain.account('wallet_1');
