@@ -3,6 +3,7 @@ import { Database } from 'bun:sqlite';
 import { afterAll, expect, spyOn, test } from 'bun:test';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { Worker } from 'node:worker_threads';
 import { parquetMetadata, parquetReadObjects } from 'hyparquet';
 import { clarity } from '../../src/codec/clarity-encode.ts';
 import { clarityJson } from '../../src/codec/clarity-text.ts';
@@ -210,6 +211,25 @@ test.each<[string, Omit<ExportOptions, 'overwrite' | 'output'>, string]>([
   await expect(exportTo('refused.csv', options)).rejects.toThrow(problem);
   expect([existsSync(pathOf('refused.csv')), existsSync(pathOf('refused.csv.partial'))]).toEqual([false, false]);
 });
+
+test.skipIf(!existsSync('/dev/full'))(
+  'an export to a full disk ends its thread, wherever the write fails',
+  async () => {
+    const terminate = spyOn(Worker.prototype, 'terminate');
+    try {
+      // A row has about 1 kB, and a part 64 kB: exports of one part and of many.
+      for (const rows of [1, 60, 70, 140, 500, 2_000]) {
+        const query = `WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c) SELECT hex(zeroblob(500)) FROM c LIMIT ${rows}`;
+        terminate.mockClear();
+        const exporting = exportRows(directory.path, { query, output: '/dev/full', overwrite: false });
+        await expect(exporting).rejects.toThrow('The disk of /dev/full is full.');
+        expect([rows, terminate.mock.calls.length]).toEqual([rows, 1]);
+      }
+    } finally {
+      terminate.mockRestore();
+    }
+  },
+);
 
 test('a journal export rejects the options for rows, and --table rejects --query', async () => {
   const run = (...args: string[]) =>

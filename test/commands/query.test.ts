@@ -1,10 +1,13 @@
 /** `stackside sql`: output formats and limits. */
-import { afterAll, expect, test } from 'bun:test';
+import { afterAll, expect, spyOn, test } from 'bun:test';
+import { Writable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { Worker } from 'node:worker_threads';
 import { systemClock } from '../../src/base/clock.ts';
 import { createProgram } from '../../src/commands/program.ts';
 import { type Encode, encoderOf } from '../../src/commands/query/formats.ts';
 import type { Format } from '../../src/commands/query/options.ts';
-import { type QueryStart, runQuery } from '../../src/commands/query/run.ts';
+import { type QueryStart, queryStream, runQuery } from '../../src/commands/query/run.ts';
 import { ingestOf } from '../support/data/ingest.ts';
 import { manualClock } from '../support/time/manual-clock.ts';
 
@@ -72,6 +75,35 @@ test('a query runs on a thread and returns its output in parts', async () => {
   const { text, end } = await outputOf(start(`${ENDLESS} LIMIT 30000`, { maxRows: 30_000 }));
   expect(text.split('\r\n').length).toBe(30_002);
   expect(end).toEqual({ rows: 30_000, cut: false, blocks: null });
+});
+
+/** A stream that fails with its nth write. */
+function failingAt(nth: number): Writable {
+  let writes = 0;
+  return new Writable({
+    write(_bytes, _encoding, taken) {
+      writes += 1;
+      // A disk fails some time after the write began.
+      setImmediate(() => taken(writes === nth ? new Error('full') : null));
+    },
+  });
+}
+
+test('a stream of a query reads it to its end, or ends its thread if a write fails', async () => {
+  const terminate = spyOn(Worker.prototype, 'terminate');
+  try {
+    for (const nth of [1, 2, 3, 4, 5, 6]) {
+      terminate.mockClear();
+      // The result has four parts.
+      const { stream, result } = queryStream(start(`${ENDLESS} LIMIT 30000`, { maxRows: null }));
+      const written = pipeline(stream, failingAt(nth)).then(() => 'written', String);
+      expect([nth, await written]).toEqual([nth, nth > 4 ? 'written' : 'Error: full']);
+      expect(terminate).toHaveBeenCalledTimes(1);
+      if (nth > 4) expect(result()).toEqual({ rows: 30_000, cut: false, blocks: null });
+    }
+  } finally {
+    terminate.mockRestore();
+  }
 });
 
 test('a result stops at the row limit and is marked as cut', async () => {

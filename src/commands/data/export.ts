@@ -1,5 +1,4 @@
 /** `stackside export`: the journal as an event recording, or rows of the index as a file. */
-import { PassThrough, type Readable } from 'node:stream';
 import { lazy } from '../../base/cache.ts';
 import { OperatorError } from '../../base/errors.ts';
 import { isSamePath } from '../../base/files.ts';
@@ -11,9 +10,9 @@ import { indexPath, journalPath } from '../../store/files/database.ts';
 import type { JournalReads } from '../../store/files/journal.ts';
 import { openWholeJournal } from '../../store/files/journal-link.ts';
 import { viewNamed } from '../../store/sql/view-rows.ts';
-import { print, printLines, writeFile, writeLines, writeOutput } from '../cli/output.ts';
+import { print, printLines, writeFile, writeLines } from '../cli/output.ts';
 import { type ExportFormat, type ExportOptions, endingOf, exportFormats, requireReadable } from '../query/options.ts';
-import { type QueryEnd, type QuerySource, type QueryStart, runQuery } from '../query/run.ts';
+import { type QueryEnd, type QuerySource, type QueryStart, queryStream } from '../query/run.ts';
 
 /**
  * Writes the journal as a recording.
@@ -83,17 +82,6 @@ function chooseFormat({ format, output = '' }: ExportOptions): ExportFormat {
   return chosen;
 }
 
-/** The output of a query as a stream at its reader's pace, and the query's result. */
-function startStream(start: QueryStart): { stream: Readable; end: Promise<QueryEnd> } {
-  const stream = new PassThrough();
-  const end = runQuery(start, { seconds: null, bytes: null }, (bytes) => writeOutput(stream, bytes));
-  end.then(
-    () => stream.end(),
-    (error: Error) => stream.destroy(error),
-  );
-  return { stream, end };
-}
-
 function summary(to: string, { rows, blocks }: QueryEnd): string {
   const text = `${to}: ${plural(rows, 'row')}`;
   if (blocks === null) return `${text}\n`;
@@ -113,13 +101,14 @@ export async function exportRows(directory: string, options: ExportOptions): Pro
   requireReadable(format, printable);
   const start: QueryStart = { directory, source: toSource(options), format, printable, maxRows: null };
   // Begun on demand: if the file can't be written, a running query would keep the process from ending.
-  const query = lazy(() => startStream(start));
+  const query = lazy(() => queryStream(start));
   if (output === undefined) await print(query().stream);
   else await writeFile(output, () => query().stream, overwrite);
-  const { stream, end } = query();
+  const { stream, result } = query();
+  const end = stream.readableEnded ? result() : null;
   // The reader of stdout is gone, so the query need not end.
-  if (!stream.readableEnded) process.exit();
-  process.stderr.write(summary(output ?? 'stdout', await end));
+  if (end === null) process.exit();
+  process.stderr.write(summary(output ?? 'stdout', end));
 }
 
 /** Refuses to overwrite one of the exported databases. @throws OperatorError */

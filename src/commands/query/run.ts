@@ -1,4 +1,5 @@
-/** Runs a query on a separate thread, with limits of time and memory. */
+/** Runs a query on a separate thread, with limits of time and memory, or as a stream. */
+import { Readable } from 'node:stream';
 import { type Clock, systemClock } from '../../base/clock.ts';
 import { OperatorError } from '../../base/errors.ts';
 import { plural } from '../../base/format.ts';
@@ -95,6 +96,35 @@ function watchLimits(
 const lostThreadError = (cause: unknown): Error =>
   new Error('the query thread stopped before the query ended', { cause });
 
+/** Starts the thread of a query. */
+const startQuery = (start: QueryStart) =>
+  startStream<Uint8Array, QueryEnd>({ module: queryThreadUrl, start, lost: lostThreadError });
+
+/**
+ * Runs a query as a stream, at its reader's pace. If the reader fails, the thread ends.
+ * @returns the stream, which fails with an OperatorError if the query does, and the query's result, null before its end
+ */
+export function queryStream(start: QueryStart): { stream: Readable; result(): QueryEnd | null } {
+  const query = startQuery(start);
+  let result: QueryEnd | null = null;
+  const stream = new Readable({
+    read() {
+      query.next().then(
+        ({ done, value }) => {
+          if (done === true) result = value;
+          stream.push(done === true ? null : value);
+        },
+        (error: Error) => stream.destroy(error),
+      );
+    },
+    destroy(error, ended) {
+      void query.stop();
+      ended(error);
+    },
+  });
+  return { stream, result: () => result };
+}
+
 /**
  * Runs a query, and passes its output on part by part. The thread makes few parts ahead.
  *
@@ -108,13 +138,13 @@ export async function runQuery(
   write: (bytes: Uint8Array) => Promise<void>,
   machine: WatchedProcess = thisProcess,
 ): Promise<QueryEnd> {
-  const stream = startStream<Uint8Array, QueryEnd>({ module: queryThreadUrl, start, lost: lostThreadError });
+  const query = startQuery(start);
   const limit = Promise.withResolvers<never>();
   const endWatch = watchLimits(limits, machine, limit.reject);
 
   async function passOn(): Promise<QueryEnd> {
     for (;;) {
-      const { done, value } = await stream.next();
+      const { done, value } = await query.next();
       if (done === true) return value;
       await write(value);
     }
@@ -124,6 +154,6 @@ export async function runQuery(
     return await Promise.race([passOn(), limit.promise]);
   } finally {
     endWatch();
-    void stream.stop();
+    void query.stop();
   }
 }
