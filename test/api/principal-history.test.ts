@@ -83,6 +83,30 @@ describe('over a simulated chain with forks', () => {
     }
   });
 
+  test('the history starts with the movements of block 0, which block 1 serves', async () => {
+    const ofGenesis = { block_height: 1, type: 'mint', asset: { type: 'stx' } };
+    let minted = 0;
+    for (const [principal, body] of histories) {
+      const first = body.movements.filter(({ block_height }) => block_height === 1);
+      expect(first.map(({ time }) => time)).toEqual(first.map(({ time }) => time).sort());
+      const mint = first.findIndex(({ type, asset }) => type === 'mint' && asset.type === 'stx');
+      if (mint === -1 || first.length === 1) continue;
+      minted += 1;
+      expect(first[0]).toMatchObject(ofGenesis);
+      expect(body.movements.filter(({ balance }) => balance.startsWith('-'))).toEqual([]);
+      // A period that starts with block 1 includes block 0, and a period that ends there too.
+      for (const query of ['?from=1', '?from=0&to=1', '?from=1&to=1']) {
+        const { movements }: Body = await ask(pathOf(principal, query));
+        expect(movements).toEqual(query.includes('to') ? first : body.movements);
+      }
+      const none: Body = await ask(pathOf(principal, '?to=0'));
+      expect(none.movements).toEqual([]);
+      const later: Body = await ask(pathOf(principal, '?from=2'));
+      expect(later.movements).toEqual(body.movements.slice(first.length));
+    }
+    expect(minted).toBeGreaterThan(2);
+  });
+
   test('the chain contains most kinds of movements, and fees paid by sponsors', async () => {
     const seen = new Set<string>();
     const payers = new Map<string, string>();
@@ -158,7 +182,8 @@ describe('over a simulated chain with forks', () => {
   });
 
   interface Side {
-    results: { principal: string; amount: string }[];
+    transfers: number;
+    results: { principal: string; transfers: number; amount: string }[];
   }
   type Activity = Record<'first' | 'last', { tx_id: string } | null> & Record<'received' | 'sent', Side>;
 
@@ -176,6 +201,9 @@ describe('over a simulated chain with forks', () => {
           if (moved > 0n) sums.set(counterparty ?? '', (sums.get(counterparty ?? '') ?? 0n) + moved);
         }
         const largest = [...sums.values()].sort((a, b) => (a < b ? 1 : -1)).slice(0, 10);
+        if (side.results.length < 10) {
+          expect(side.transfers).toBe(side.results.reduce((sum, { transfers }) => sum + transfers, 0));
+        }
         const partners = side.results.filter(({ amount }) => amount !== '0');
         expect(partners.map(({ amount }) => BigInt(amount))).toEqual(largest);
         for (const { principal: partner, amount } of partners) expect(sums.get(partner)).toBe(BigInt(amount));

@@ -28,12 +28,13 @@ import { accountStates, REWARD_PARTS } from './account-states.ts';
 export const sql = {
   tip: query<{ height: number | null }>`SELECT max(height) AS height FROM blocks`,
   hash: query<Stored<'blocks', 'index_block_hash'>, [number]>`SELECT index_block_hash FROM blocks WHERE height = ?1`,
-  transactions: query<TransactionRow, [number, number, number]>`
+  transactions: query<TransactionRow, [number, number, number, boolean]>`
     SELECT pt.position, pt.events, t.tx_id, ${shownTime} AS time, t.fee, t.event_count,
            t.type, t.memo, coalesce(t.sponsor_id, t.sender_id) AS payer_id
       FROM principal_transactions pt JOIN transactions t ON t.position = pt.position
       JOIN blocks b ON b.height = ${heightIn('pt.position')}
-     WHERE pt.principal_id = ?1 AND pt.position BETWEEN ?2 AND ?3 ORDER BY pt.position`,
+     WHERE pt.principal_id = ?1 AND pt.position BETWEEN ?2 AND ?3 AND (t.genesis_block_time IS NOT NULL) = ?4
+     ORDER BY pt.position`,
   events: query<EventRow, [number, number, number, number]>`
     SELECT e.event_index, e.kind, e.sender_id, e.recipient_id, sender.address AS sender,
            recipient.address AS recipient, e.asset_id, a.identifier, e.amount,
@@ -179,9 +180,31 @@ function openings(db: Database) {
   };
 }
 
+/** Positions between a transaction in block 0, where a walk has it, and in block 1, which serves it. */
+const GENESIS_DISTANCE = positionsOf(1).first;
+
+/** The position at which a walk through blocks from a height on starts. With block 1, it starts with block 0. */
+const startingPosition = (height: number): number => positionsOf(height === 1 ? 0 : height).first;
+
 /** Reads the batches of a walk. */
 function batches(db: Database, batchRows: number) {
   const { transactions, events, rewards } = statements(db, sql);
+
+  /**
+   * Transactions from a position of a walk on. Block 1 serves the transactions of block 0 after its own, but the node executed
+   * them before.
+   */
+  function* transactionsFrom(principal: number, position: number, last: number) {
+    if (last > 0 && heightOf(position) === 0) {
+      const served = positionsOf(1);
+      for (const row of transactions.iterate(principal, position + GENESIS_DISTANCE, served.last, true)) {
+        yield { row, position: row.position - GENESIS_DISTANCE };
+      }
+    }
+    for (const row of transactions.iterate(principal, position, positionsOf(last).last, false)) {
+      yield { row, position: row.position };
+    }
+  }
 
   /** Transactions and rewards from a position on; a block's rewards follow its transactions. */
   function* transactionsAndRewards(principal: number, { position, reward }: HistoryPosition, last: number) {
@@ -189,7 +212,7 @@ function batches(db: Database, batchRows: number) {
     const rewardRows = rewards.iterate(principal, height, index, last);
     try {
       let next = rewardRows.next();
-      for (const transaction of transactions.iterate(principal, position, positionsOf(last).last)) {
+      for (const transaction of transactionsFrom(principal, position, last)) {
         for (; next.done !== true && next.value.height < heightOf(transaction.position); next = rewardRows.next()) {
           yield { reward: next.value };
         }
@@ -237,11 +260,12 @@ function batches(db: Database, batchRows: number) {
       }
       const isContinued = current.position === transaction.position;
       const start = isContinued ? current : { ...current, position: transaction.position, event: 0, found: 0 };
-      const { movements, event, found, read } = movementsIn(principal, transaction, start, batchRows);
+      const { row } = transaction;
+      const { movements, event, found, read } = movementsIn(principal, row, start, batchRows);
       all.push(...movements);
       rows += read;
       current = { ...start, event, found };
-      if (event < transaction.event_count && found < transaction.events) return { movements: all, position: current };
+      if (event < row.event_count && found < row.events) return { movements: all, position: current };
       current = { ...current, position: transaction.position + 1, event: 0, found: 0 };
     }
     return rows === 0 ? null : { movements: all, position: current };
@@ -284,7 +308,7 @@ export function principalHistoryQueries(db: Database, file: number, rows = BATCH
       const { first, last } = heights;
       const lastHash = hashAt.get(last)?.index_block_hash;
       if (lastHash === undefined) return null;
-      const position = { position: positionsOf(first).first, event: 0, found: 0, reward: [first, 0] as const };
+      const position = { position: startingPosition(first), event: 0, found: 0, reward: [first, 0] as const };
       const balances = opening.recent(principalOf(principal), first, keyOfToken);
       return { principal, first, last, lastHash, file, position, balances };
     },
