@@ -164,7 +164,7 @@ export interface Movement {
 
 /** Position of a walk through a history. */
 export interface HistoryPosition {
-  /** Position of the next transaction, or a lower one after the last. */
+  /** Position of the next transaction, or a lower one after the last. A transaction of block 0 has its position there. */
   position: number;
   /** Index of the next event in that transaction; the fee comes before the first event. */
   event: number;
@@ -199,7 +199,7 @@ export interface SeenTransaction {
 
 /** The other sides of transfers of STX in one direction. */
 export interface Counterparties {
-  /** Number of transfers that were counted, mints or burns included. */
+  /** Number of transfers that were counted, without mints and burns. */
   transfers: number;
   /** The counterparties with the largest sums, in micro-STX. */
   largest: { principal: string; transfers: number; amount: bigint }[];

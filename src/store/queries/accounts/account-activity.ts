@@ -108,8 +108,10 @@ export function accountActivityQueries(db: Database, turns: Turns, limits: Activ
   /** Counts transfers by the other side. Mints and burns, which have none, are left out. */
   function counterparties(rows: readonly TransferRow[]): Counterparties {
     const totals = new Map<number, { transfers: number; amount: bigint }>();
+    let transfers = 0;
     for (const { other, amount } of rows) {
       if (other === null) continue;
+      transfers += 1;
       const sums = totals.get(other) ?? { transfers: 0, amount: 0n };
       totals.set(other, { transfers: sums.transfers + 1, amount: sums.amount + BigInt(amount ?? 0) });
     }
@@ -118,7 +120,7 @@ export function accountActivityQueries(db: Database, turns: Turns, limits: Activ
       return a.amount < b.amount ? 1 : -1;
     });
     return {
-      transfers: rows.length,
+      transfers,
       largest: ranked.slice(0, MAX_COUNTERPARTIES).map(([id, sums]) => ({ principal: addressOf(id), ...sums })),
     };
   }
