@@ -124,6 +124,7 @@ test.each([
     'SELECT * FROM hook_secrets',
     'names start with v1_. Correct the query; docs/sql.md and GET /stackside/v1/sql list the views',
   ],
+  ['DROP TABLE v1_blocks', 'Only one query at a time is accepted, and only one that reads'],
   ['SELECT ?1', 'The query has 1 parameter, but the number of values is 0.'],
 ])('%s is refused in words', async (query, words) => {
   const answer = await ask(query);

@@ -84,30 +84,51 @@ function onQuery<T>(db: Connection, sql: string, run: () => T): T {
 
 const EXPLAIN = /^\s*EXPLAIN(\s+QUERY\s+PLAN)?\s/i;
 
-const notOneQueryError = (): OperatorError =>
+const notOneQueryError = (cause?: unknown): OperatorError =>
   new OperatorError(
     'Only one query at a time is accepted, and only one that reads: SELECT, VALUES, WITH, or EXPLAIN before one of these.',
     'Give a single query. For other statements, use another program on a copy of the file (stackside backup).',
+    { cause },
   );
 
-/** Whether a text is a single SELECT: SQLite's grammar accepts nothing else as a subquery. */
-function isOneSelect(db: Connection, sql: string): boolean {
+const [BEFORE, AFTER] = ['SELECT 1 FROM (\n', '\n)'];
+
+/** The error of a text that isn't a single SELECT; null if it is one. SQLite's grammar accepts nothing else as a subquery. */
+function selectError(db: Connection, sql: string): SQLiteError | null {
   try {
-    db.compiled(`SELECT 1 FROM (\n${sql.replace(EXPLAIN, '')}\n)`).finalize();
-    return true;
+    db.compiled(`${BEFORE}${sql.replace(EXPLAIN, '')}${AFTER}`).finalize();
+    return null;
   } catch (error) {
-    if (error instanceof SQLiteError) return false;
+    if (error instanceof SQLiteError) return error;
     throw error;
   }
 }
 
-/** Prepares the operator's statement. @throws OperatorError if it is empty @throws SQLiteError if it is wrong */
+const isOneSelect = (db: Connection, sql: string): boolean => selectError(db, sql) === null;
+
+/**
+ * The words of statements that write to tables or views, which SQLite may refuse for another reason. `REPLACE` is also a
+ * function, so the mistake is `INTO`.
+ */
+const WRITES = /^(ALTER|ANALYZE|CREATE|DELETE|DROP|INSERT|INTO|REINDEX|UPDATE)\b/i;
+
+/** Whether a wrong statement writes: as a subquery, it fails at the word that says so. */
+function isWrite(db: Connection, sql: string): boolean {
+  const offset = (selectError(db, sql)?.byteOffset ?? -1) - BEFORE.length;
+  return offset >= 0 && WRITES.test(Buffer.from(sql.replace(EXPLAIN, '')).subarray(offset).toString());
+}
+
+/**
+ * Prepares the operator's statement.
+ * @throws OperatorError if it is empty, or wrong and not a query @throws SQLiteError if it is wrong
+ */
 function preparedQuery(db: Connection, sql: string) {
   try {
     return db.compiled<Record<string, SqlValue>, SqlParameter[]>(sql);
   } catch (error) {
     // Bun throws this for a text without a statement.
     if (error instanceof RangeError) throw new OperatorError('The query is empty.', 'Give a query.', { cause: error });
+    if (error instanceof SQLiteError && isWrite(db, sql)) throw notOneQueryError(error);
     throw error;
   }
 }
