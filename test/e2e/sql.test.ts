@@ -1,5 +1,6 @@
 /** `stackside sql` as analysts run it. */
 import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { existsSync, openSync } from 'node:fs';
 import type { DataDirectory } from '../support/data/data-directory.ts';
 import { ingestOf, simulatedEvents } from '../support/data/ingest.ts';
 import { until } from '../support/time/until.ts';
@@ -32,6 +33,27 @@ test.each(['-- the tip\nSELECT 7 AS n', '--the tip\nSELECT 7 AS n', '--\nSELECT 
     expect([code, stdout]).toEqual([0, 'n\r\n7\r\n']);
   },
 );
+
+test
+  .skipIf(!existsSync('/dev/full'))
+  .each([
+    { args: ['sql', 'SELECT 7'] },
+    { args: ['sql', 'SELECT * FROM v1_blocks', '--format', 'csv'] },
+    { args: ['check', '--format', 'json'] },
+    { args: ['status', '--tables', '--json'] },
+    { args: ['export'] },
+    { args: ['export', '--table', 'v1_blocks'] },
+  ])('with a full disk of stdout, $args names stdout once', async ({ args }) => {
+  const child = Bun.spawn([...command, ...args, '--data', directory.path], {
+    stdin: 'ignore',
+    stdout: openSync('/dev/full', 'w'),
+    stderr: 'pipe',
+  });
+  expect(await new Response(child.stderr).text()).toBe(
+    'The disk of stdout is full.\nFree space on the disk, or raise the quota, and repeat the command.\n',
+  );
+  expect(await child.exited).toBe(75);
+});
 
 test('stackside sql without a query fails on a terminal and explains how to pass one', async () => {
   let written = '';

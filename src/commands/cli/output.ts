@@ -30,6 +30,7 @@ export function guardOutput(): void {
 /**
  * Writes all of a text to stdout before it returns, for commands that don't yield to the event loop. Waits while a pipe is
  * full, and does nothing once the reader is gone.
+ * @throws OperatorError if stdout's file or disk fails
  */
 export function writeNow(text: string, { write, wait }: DescriptorWriter = writerTo(1)): void {
   for (let rest = Buffer.from(text); rest.length > 0; ) {
@@ -38,7 +39,7 @@ export function writeNow(text: string, { write, wait }: DescriptorWriter = write
     } catch (error) {
       if (isClosedOutput(error)) return;
       // The pipe is full.
-      if (!hasCode(error, 'EAGAIN')) throw error;
+      if (!hasCode(error, 'EAGAIN')) throw operatorErrorOf(error, 'stdout') ?? error;
       wait();
     }
   }
@@ -135,10 +136,14 @@ export async function writeLines(file: string, lines: Iterable<string>, overwrit
   process.stderr.write(`${file}: ${plural(count(), 'row')}\n`);
 }
 
-/** Writes to a stream. @returns once the stream has taken the output @throws the stream's error */
-export const writeOutput = (stream: Writable, output: Uint8Array | string): Promise<void> =>
+/**
+ * Writes to stdout.
+ * @returns once stdout has taken the output
+ * @throws OperatorError if stdout's file or disk fails, and the error EPIPE once its reader is gone
+ */
+export const writeOutput = (output: Uint8Array | string): Promise<void> =>
   new Promise((resolve, reject) => {
-    stream.write(output, (error) => (error ? reject(error) : resolve()));
+    process.stdout.write(output, (error) => (error ? reject(operatorErrorOf(error, 'stdout') ?? error) : resolve()));
   });
 
 /** Prints lines until stdout is closed or fails; see {@link guardOutput}. */

@@ -9,8 +9,6 @@ import type { Encoding } from './formats.ts';
 import { BYTES_PER_MEGABYTE, requireReadable, type SqlOptions } from './options.ts';
 import { QueryLimitError, runQuery } from './run.ts';
 
-const write = (output: Uint8Array | string): Promise<void> => writeOutput(process.stdout, output);
-
 const cutError = (rows: number): OperatorError =>
   new OperatorError(
     `The result has more rows. Only the first ${rows} are shown.`,
@@ -22,7 +20,7 @@ async function queryOnce(directory: string, sql: string, options: SqlOptions): P
   requireReadable(format, process.stdout.isTTY);
   const start = { directory, source: { sql }, format, maxRows, printable: process.stdout.isTTY };
   const limits = { seconds: timeout, bytes: maxMemory * BYTES_PER_MEGABYTE };
-  const { rows, cut } = await runQuery(start, limits, write);
+  const { rows, cut } = await runQuery(start, limits, writeOutput);
   if (cut) throw cutError(rows);
 }
 
@@ -65,7 +63,7 @@ export const SqlLine = Type.Union([
 ]);
 export type SqlLine = Static<typeof SqlLine>;
 
-const print = (line: SqlLine): Promise<void> => write(`${JSON.stringify(line)}\n`);
+const print = (line: SqlLine): Promise<void> => writeOutput(`${JSON.stringify(line)}\n`);
 
 /** Whether the query is wrong, a limit was reached, or the same query may succeed later. */
 function reasonOf(error: OperatorError): 'query' | 'limit' | 'passes' {
