@@ -231,6 +231,15 @@ test.skipIf(!existsSync('/dev/full'))(
   },
 );
 
+test.each([
+  ['export', '--output', 'It must be a file, or - for stdout.'],
+  ['simulate', '--out', 'It must be a file, or - for stdout.'],
+  ['hooks listen', '--secret-file', 'It must be a file.'],
+])('%s %s rejects an empty path', async (name, option, remedy) => {
+  const run = createProgram().parseAsync(['node', 'stackside', ...name.split(' '), option, '']);
+  await expect(run).rejects.toMatchObject({ message: `${option} is "".`, remedy });
+});
+
 test('a journal export rejects the options for rows, and --table rejects --query', async () => {
   const run = (...args: string[]) =>
     createProgram().parseAsync(['node', 'stackside', 'export', '--data', directory.path, ...args]);

@@ -55,6 +55,14 @@ test
   expect(await child.exited).toBe(75);
 });
 
+test('an export with --output - writes to stdout', async () => {
+  const run = (...args: string[]) => stackside('export', '--data', directory.path, ...args);
+  const rows = await run('--query', 'SELECT 7 AS n', '--output', '-');
+  expect([rows.code, rows.stdout, rows.stderr]).toEqual([0, 'n\r\n7\r\n', 'stdout: 1 row\n']);
+  expect((await run('--output', '-')).stdout).toBe((await run()).stdout);
+  expect(existsSync('-')).toBe(false);
+});
+
 test('stackside sql without a query fails on a terminal and explains how to pass one', async () => {
   let written = '';
   const child = Bun.spawn([...command, 'sql', '--data', directory.path], {

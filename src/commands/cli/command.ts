@@ -297,6 +297,10 @@ export const checked = <T>(option: Option, accepts: string, read: (text: string)
     return value;
   });
 
+/** An option with the path of a file. @param accepts description of accepted values, if there are others than a file */
+export const fileOption = (flag: string, help: string, accepts = 'a file'): Option =>
+  checked(new Option(flag, help), accepts, (text) => (text === '' ? undefined : text));
+
 /** Maximum of options in seconds: a day. Timers of more than 24 days would end at once. */
 export const MAX_SECONDS = 86_400;
 

@@ -12,6 +12,7 @@ import {
   checked,
   choiceOption,
   command,
+  fileOption,
   formatOption,
   MAX_SECONDS,
   numberOption,
@@ -56,7 +57,11 @@ export const exportRecording = command('export', {
   summary: 'Write the journal as an event recording, or rows of the index as CSV, NDJSON or Parquet',
   example: 'stackside export --table v1_events --from-height 1 --output events.parquet',
   options: [
-    new Option('--output <file>', 'File to write, compressed if its name ends in .gz or .zst (default: stdout)'),
+    fileOption(
+      '--output <file>',
+      'File to write, compressed if its name ends in .gz or .zst; - for stdout (default: stdout)',
+      'a file, or - for stdout',
+    ),
     switchOption('--overwrite', 'Replace the file if it exists'),
     new Option('--table <view>', 'Export the rows of a view, such as v1_events, instead of the journal'),
     new Option('--query <sql>', 'Export the rows of a query instead of the journal').conflicts('table'),
@@ -64,7 +69,8 @@ export const exportRecording = command('export', {
     numberOption('--from-height <height>', 'Lowest block to export (default: the first one)', 0),
     numberOption('--to-height <height>', 'Highest block to export (default: the tip)', 0),
   ],
-  async run({ settings }, options: ExportOptions) {
+  async run({ settings }, { output, ...others }: ExportOptions) {
+    const options: ExportOptions = output === undefined || output === '-' ? others : { ...others, output };
     const { exportRows, runExport } = await import('./export.ts');
     if (options.table !== undefined || options.query !== undefined) return exportRows(settings.data, options);
     requireNoRowOptions(options);

@@ -7,6 +7,7 @@ import {
   addCommand,
   addGroup,
   checked,
+  fileOption,
   MAX_SECONDS,
   numberOption,
   type OwnCommand,
@@ -182,7 +183,7 @@ const commands: readonly Adder[] = [
         ),
         numberOption('--delay <milliseconds>', 'Time before each answer', 0, 0, MAX_SECONDS * 1000),
         switchOption('--print-body', 'Print the body of each delivery'),
-        new Option('--secret-file <file>', 'File with the signing secret to verify deliveries with'),
+        fileOption('--secret-file <file>', 'File with the signing secret to verify deliveries with'),
         switchOption('--claim', 'Receive the deliveries that wait for this port at once'),
       ],
       async run(resolved, choice: ListenChoice) {

@@ -7,6 +7,7 @@ import {
   checked,
   choiceOption,
   command,
+  fileOption,
   numberOption,
   type OwnCommand,
   onlyJsonOption,
@@ -119,7 +120,11 @@ export const simulate = command('simulate', {
     numberOption('--transactions <number>', 'Average number of transactions per block', 0, 10),
     numberOption('--fork-every <number>', 'Number of blocks between two forks; 0 for no forks', 0, 20),
     numberOption('--fork-depth <number>', 'Maximum number of blocks that a fork reverts', 1, 3),
-    new Option('--out <file>', 'File for the recording; - for stdout (default: stdout)').conflicts('post'),
+    fileOption(
+      '--out <file>',
+      'File for the recording; - for stdout (default: stdout)',
+      'a file, or - for stdout',
+    ).conflicts('post'),
     checked(
       new Option('--post <url>', 'URL of an observer to post to, such as http://127.0.0.1:3700'),
       'the URL of an HTTP server, such as http://127.0.0.1:3700',
