@@ -49,6 +49,22 @@ test('a table has the widths of its first rows, and one line per row', () => {
   expect(encode('table', [[1n, 'x'.repeat(100), null]])).toContain(`${'x'.repeat(83)}…`);
 });
 
+test('the columns of a table are aligned by the width that a terminal shows', () => {
+  const names = ['絵文字と漢字', '👩‍👩‍👧 family', 'é', '\u001b[31mred', 'plain'];
+  const [, , ...lines] = encode(
+    'table',
+    names.map((name) => [1n, name, 'end']),
+    true,
+  )
+    .trimEnd()
+    .split('\n');
+  const ends = lines.map((line) => Bun.stringWidth(line.slice(0, line.indexOf('end'))));
+  expect(ends).toEqual(names.map(() => 17));
+  const wide = encode('table', [[1n, '漢'.repeat(100), null]]);
+  expect(wide).toContain(`  ${'漢'.repeat(41)}…\n`);
+  expect(encode('table', [[1n, '👍🏽'.repeat(100), null]])).toContain(`  ${'👍🏽'.repeat(41)}…\n`);
+});
+
 test('control characters are replaced on a terminal', () => {
   expect(encode('csv', rows, true)).toContain('?[2J');
   expect(encode('table', rows, true)).toContain('?[2J');

@@ -22,10 +22,24 @@ function distinctNames(columns: readonly ResultColumn[]): string[] {
 
 /** Number of rows that are read to determine the widths of columns. */
 const ROWS_FOR_WIDTHS = 200;
-/** Maximum characters of a cell before its text is cut; transaction ids and contract identifiers fit. */
+/** Maximum width of a cell before its text is cut; transaction ids and contract identifiers fit. */
 const MAX_CELL = 84;
 
-const cut = (text: string): string => (text.length <= MAX_CELL ? text : `${text.slice(0, MAX_CELL - 1)}…`);
+/** The columns that a text takes on a terminal. A control character takes one, because a question mark replaces it there. */
+const widthOf = (text: string): number => Bun.stringWidth(printableText(text));
+
+const graphemes = new Intl.Segmenter();
+
+function cut(text: string): string {
+  if (widthOf(text) <= MAX_CELL) return text;
+  let [start, width] = ['', 1];
+  for (const { segment } of graphemes.segment(text)) {
+    width += widthOf(segment);
+    if (width > MAX_CELL) break;
+    start += segment;
+  }
+  return `${start}…`;
+}
 
 interface Cell {
   text: string;
@@ -38,7 +52,10 @@ function toCell(value: SqlValue): Cell {
   return { text: cut(String(plain ?? '').replaceAll(/[\t\r\n]/g, ' ')), isNumber };
 }
 
-const pad = ({ text, isNumber }: Cell, width: number): string => (isNumber ? text.padStart(width) : text.padEnd(width));
+function pad({ text, isNumber }: Cell, width: number): string {
+  const blanks = ' '.repeat(Math.max(0, width - widthOf(text)));
+  return isNumber ? `${blanks}${text}` : `${text}${blanks}`;
+}
 
 const lineOf = (cells: readonly Cell[], widths: readonly number[]): string =>
   `${cells
@@ -53,7 +70,7 @@ function* table(columns: readonly ResultColumn[], rows: Iterable<SqlValue[]>): G
   let widths: number[] = [];
 
   function* start(): Generator<string> {
-    widths = head.map(({ text }, i) => Math.max(text.length, ...first.map((cells) => cells[i]?.text.length ?? 0)));
+    widths = head.map(({ text }, i) => Math.max(widthOf(text), ...first.map((cells) => widthOf(cells[i]?.text ?? ''))));
     yield lineOf(head, widths);
     yield lineOf(
       widths.map((width): Cell => ({ text: '-'.repeat(width), isNumber: false })),
