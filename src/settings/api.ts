@@ -130,20 +130,20 @@ export const faucetSettings = group('Faucets', {
 });
 
 export const hookSettings = group('Chainhooks', {
-  url: setting(['hooks', 'devnet mine', 'compare', 'status'], '--url <url>', {
+  url: setting(['hooks', 'console', 'devnet mine', 'compare', 'status'], '--url <url>', {
     type: url('http://127.0.0.1:3999'),
     read: withoutSlash,
     help: 'URL of the API of a running Stackside',
     accepts: 'the URL of an HTTP server, such as http://127.0.0.1:3999',
   }),
-  adminKey: setting([...servers, 'hooks'], '--admin-key <file>', {
+  adminKey: setting([...servers, 'hooks', 'console'], '--admin-key <file>', {
     variable: 'STACKSIDE_ADMIN_KEY_FILE',
     ...file(),
     absent: 'admin.key in the data directory',
     help: 'File with the admin key (64 hex digits), the same on all hosts',
-    except: { hooks: { help: 'File with the admin key' } },
+    except: { hooks: { help: 'File with the admin key' }, console: { help: 'File with the admin key' } },
   }),
-  hookKey: setting(['hooks'], null, {
+  hookKey: setting(['hooks', 'console'], null, {
     secret: true,
     type: textOrNone(),
     absent: 'the admin key',

@@ -30,7 +30,7 @@ const networks: Readonly<Record<string, number>> = { mainnet: MAINNET_CHAIN_ID, 
 /** Commands that work on a data directory. */
 const withDirectory = [
   ...(['serve', 'demo', 'devnet', 'import', 'export', 'rebuild'] as const),
-  ...(['backup', 'restore', 'check', 'status', 'sql', 'hooks', 'cluster'] as const),
+  ...(['backup', 'restore', 'check', 'status', 'sql', 'hooks', 'console', 'cluster'] as const),
 ];
 
 const simulatedData = {
@@ -38,16 +38,14 @@ const simulatedData = {
   absent: 'a temporary directory, deleted at the end',
 };
 
+const serverData = { help: "The server's data directory, which holds the admin key" };
+
 export const dataSettings = group('Data and chain', {
   data: setting(withDirectory, '--data <dir>', {
     type: Type.String({ minLength: 1, default: './stackside-data' }),
     help: 'Data directory, which holds the index and the journal',
     accepts: 'a directory',
-    except: {
-      demo: simulatedData,
-      devnet: simulatedData,
-      hooks: { help: "The server's data directory, which holds the admin key" },
-    },
+    except: { demo: simulatedData, devnet: simulatedData, hooks: serverData, console: serverData },
   }),
   mode: setting(['serve'], '--mode <mode>', {
     otherVariables: ['STACKS_API_MODE'],

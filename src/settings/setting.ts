@@ -21,6 +21,7 @@ export type CommandName =
   | 'compare'
   | 'status'
   | 'hooks'
+  | 'console'
   | 'cluster'
   | 'sql'
   | 'devnet'

@@ -82,6 +82,14 @@ describe('docs/settings.md', () => {
     expect(refused).toEqual([]);
   });
 
+  test('names each command with settings, except doctor, which takes those of serve', () => {
+    const own = program.commands.flatMap((item) => {
+      const { settingsOf } = item as OwnCommand;
+      return settingsOf === null || settingsOf === item.name() ? [] : [[item.name(), settingsOf]];
+    });
+    expect(own).toEqual([['doctor', 'serve']]);
+  });
+
   test('lists the defaults', () => {
     for (const { variable, fallback, commands } of rows) {
       if (!commands.includes('serve')) continue;
@@ -126,6 +134,11 @@ describe('the pages', () => {
       expect(named.filter((variable) => !read.has(variable))).toEqual([]);
     });
   }
+});
+
+test('console takes the settings that sign a browser in, and no others', () => {
+  const names = settingsOfCommand('console').map(([name]) => name);
+  expect(names.sort()).toEqual(['adminKey', 'data', 'hookKey', 'url']);
 });
 
 describe('every command', () => {

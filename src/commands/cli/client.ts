@@ -39,7 +39,7 @@ const isOnOwnMachine = (url: string): boolean => isOwnMachine(URL.parse(url)?.ho
 export function keyFor({
   settings: { url, data, adminKey, hookKey },
   sources,
-}: ResolvedSettings<'hooks'>): string | null {
+}: ResolvedSettings<'console'>): string | null {
   if (hookKey !== null) return hookKey;
   const isNamed = sources.adminKey?.kind === 'flag' || sources.data?.kind === 'flag';
   if (!isNamed && !isOnOwnMachine(url)) return null;

@@ -76,8 +76,7 @@ const devnet = command('devnet', {
   },
 });
 
-export const openConsole = command('hooks', {
-  name: 'console',
+export const openConsole = command('console', {
   summary: 'Print a link that signs a browser in to the console of a running Stackside',
   example: 'stackside console --data /srv/stacks',
   async run(resolved) {
