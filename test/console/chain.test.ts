@@ -19,6 +19,8 @@ import {
   fillOf,
   groupByTenure,
   type NewestBlocks,
+  noBlockText,
+  orphanedBlock,
   type Projection,
   projectionNotes,
   queuePositionText,
@@ -124,6 +126,7 @@ import {
   describeCondition,
   directionOf,
   failedCondition,
+  feeLevelText,
   feeRankText,
   plainText,
   sentence,
@@ -1095,9 +1098,28 @@ describe('expected blocks', () => {
       '1 transaction can’t be paid from the account’s balance.',
       'The blocks contain the 20,000 transactions with the highest fees.',
     ]);
+    const none = { ...projection, total: 0, considered: 0, beyond: 0, waiting: { nonce: 0, balance: 0 } };
+    expect(projectionNotes(none)).toEqual([]);
+    expect([noBlockText(projection), noBlockText(none)]).toEqual([
+      'No pending transaction can be mined yet.',
+      'No transaction is pending.',
+    ]);
+  });
+
+  test('a fee equal to others is not above them', () => {
+    const levels = { no_priority: 200, low_priority: 300, medium_priority: 400, high_priority: 500 };
+    const fees = [100, 200, 201, 300, 301, 500, 501];
     expect(
-      projectionNotes({ ...projection, total: 0, considered: 0, beyond: 0, waiting: { nonce: 0, balance: 0 } }),
-    ).toEqual([]);
+      fees.map((fee) => feeLevelText(fee, levels).replace(/^The fee is (.*) of the fees in the mempool\.$/, '$1')),
+    ).toEqual([
+      'not above a quarter',
+      'not above a quarter',
+      'above a quarter',
+      'above a quarter',
+      'above half',
+      'above three quarters',
+      'above nearly all',
+    ]);
   });
 });
 

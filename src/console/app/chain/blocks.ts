@@ -36,6 +36,10 @@ export const feeLevel = (median: string): number => LEVELS.filter((level) => Num
 export const blockTitle = (block: number): string =>
   block === 1 ? 'Next block' : `${plural(block - 1, 'block')} later`;
 
+/** Describes why no block is expected. */
+export const noBlockText = ({ total }: Projection): string =>
+  total === 0 ? 'No transaction is pending.' : 'No pending transaction can be mined yet.';
+
 /** Describes the transactions outside of the expected blocks, and those that aren't shown. */
 export function projectionNotes({ total, considered, waiting, beyond }: Projection): string[] {
   const note = (number: number, text: string) => (number > 0 ? [`${plural(number, 'transaction')} ${text}`] : []);

@@ -1,6 +1,13 @@
 /** Transactions in words: effects, post-conditions, balance changes, and the rank of a pending transaction. */
 
-import type { ListedPending, ListedTransaction, PostCondition, Transaction, TransactionEvent } from '../api/api.ts';
+import type {
+  Answer,
+  ListedPending,
+  ListedTransaction,
+  PostCondition,
+  Transaction,
+  TransactionEvent,
+} from '../api/api.ts';
 import { count, plural, shortPrincipal, stxText, words } from './format.ts';
 
 /** A part of a sentence: plain text, or an object that the page shows as a link. */
@@ -325,6 +332,22 @@ const PLURALS: Readonly<Record<Transaction['tx_type'], string>> = {
   poison_microblock: 'reports of forks',
   unknown: 'transactions of unknown kinds',
 };
+
+/** Estimated fees of the mempool in micro-STX: those above nearly all, three quarters, half and a quarter of its fees. */
+type FeeLevels = Answer<'/extended/v2/mempool/fees'>['all'];
+
+const LEVELS = [
+  ['high_priority', 'above nearly all'],
+  ['medium_priority', 'above three quarters'],
+  ['low_priority', 'above half'],
+  ['no_priority', 'above a quarter'],
+] as const;
+
+/** Compares a fee with the fees in the mempool. @param fee in micro-STX */
+export function feeLevelText(fee: number, levels: FeeLevels): string {
+  const [, level] = LEVELS.find(([name]) => fee > levels[name]) ?? ['', 'not above a quarter'];
+  return `The fee is ${level} of the fees in the mempool.`;
+}
 
 const atLeast = `More than ${count(MAX_COUNTED)}`;
 

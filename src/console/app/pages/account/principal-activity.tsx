@@ -20,7 +20,7 @@ export interface PrincipalProps {
 const useActivity = ({ principal, version }: PrincipalProps) =>
   useGet('/stackside/v1/principals/{principal}/activity', { principal }, version);
 
-const numbers = (nonces: readonly number[]): string => nonces.map(count).join(', ');
+const numbers = (nonces: readonly number[]): string => nonces.join(', ');
 
 /** Renders the nonces of an account: the last executed nonce, the next nonce, and missing nonces. */
 export const NonceFacts = ({ principal, version }: PrincipalProps) => (
@@ -28,8 +28,8 @@ export const NonceFacts = ({ principal, version }: PrincipalProps) => (
     title="Nonces"
     loaded={useGet('/extended/v3/principals/{principal}/nonces', { principal }, version)}
     facts={({ next_nonce: next, last_confirmed_nonce: last, mempool }) => [
-      ['Last executed', last === null ? 'none' : count(last)],
-      ['Next possible', count(next)],
+      ['Last executed', last ?? 'none'],
+      ['Next possible', next],
       ['Pending', mempool.pending_nonces.length === 0 ? null : numbers(mempool.pending_nonces)],
       [
         'Missing',

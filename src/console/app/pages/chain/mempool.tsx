@@ -151,7 +151,7 @@ export function QueuePosition({ position }: { position: Answer<'/stackside/v1/me
           </p>
         ) : (
           <p key={`nonce ${obstacle.principal}`}>
-            It waits for nonce {count(obstacle.nonce)} of <Principal principal={obstacle.principal} />
+            It waits for nonce {obstacle.nonce} of <Principal principal={obstacle.principal} />
             {obstacle.tx_id === null ? (
               ', which is missing: nobody has sent a transaction with it.'
             ) : (
@@ -209,6 +209,10 @@ function FeeDistribution({ type, version }: { type: (typeof TYPES)[number] | nul
 }
 
 type Stats = Answer<'/extended/v1/tx/mempool/stats'>;
+
+/** Returns the number of pending transactions. */
+export const pendingCount = ({ tx_type_counts: counts }: Stats): number =>
+  Object.values(counts).reduce((sum, number) => sum + number, 0);
 
 const age = (blocks: number | null | undefined): string => (blocks == null ? '–' : plural(Math.round(blocks), 'block'));
 const fee = (micro: number | null | undefined): string => (micro == null ? '–' : stxText(String(Math.round(micro))));

@@ -18,7 +18,7 @@ import { Ago, Badge } from '../../ui/values.tsx';
 import { WatchedHere } from '../../ui/watches.tsx';
 import { HookLink, loadConsumers } from '../hooks/notified.tsx';
 import { BITCOIN_BLOCK_COLUMNS, hashOfBitcoinBlock } from './bitcoin.tsx';
-import { Fees, TypeTable, useExpectedBlocks, useMempoolVersion } from './mempool.tsx';
+import { Fees, pendingCount, TypeTable, useExpectedBlocks, useMempoolVersion } from './mempool.tsx';
 import { BlockStrip, NEWEST_BLOCKS, StripLegend } from './strip.tsx';
 
 export function Overview() {
@@ -64,8 +64,7 @@ function Chain({ status }: { status: ServerStatus }) {
   const version = tipVersion.value;
   const times = useGet('/extended/v2/blocks/average-times', {}, version);
   const mempool = useGet('/extended/v1/tx/mempool/stats', {}, version);
-  const pending =
-    mempool.data === null ? null : Object.values(mempool.data.tx_type_counts).reduce((sum, number) => sum + number, 0);
+  const pending = mempool.data === null ? null : pendingCount(mempool.data);
   return (
     <>
       <StateNote status={status}>

@@ -8,6 +8,7 @@ import {
   fillOf,
   groupByTenure,
   type NewestBlocks,
+  noBlockText,
   type ProjectedBlock,
   type Projection,
   type StripBlock,
@@ -27,7 +28,7 @@ export function BlockStrip({ expected }: { expected: Loaded<Projection> }) {
   const loaded = useGet('/stackside/v1/blocks/newest', { limit: NEWEST }, tipVersion.value);
   return (
     <div class="strip-frame">
-      <Show loaded={loaded}>{(newest) => <Strip newest={newest} expected={expected.data?.blocks ?? []} />}</Show>
+      <Show loaded={loaded}>{(newest) => <Strip newest={newest} projection={expected.data} />}</Show>
     </div>
   );
 }
@@ -41,20 +42,21 @@ function moveFocus(event: KeyboardEvent & { currentTarget: HTMLElement }): void 
   tiles[index + step]?.focus();
 }
 
-function Strip({ newest, expected }: { newest: NewestBlocks; expected: readonly ProjectedBlock[] }) {
+/** @param projection null until it is loaded */
+function Strip({ newest, projection }: { newest: NewestBlocks; projection: Projection | null }) {
   // Whether each block arrived while the page was open, by hash.
   const seen = useRef(new Map<string, boolean>());
   const isFirst = seen.current.size === 0;
   for (const { index_block_hash: hash } of newest.blocks) {
     if (!seen.current.has(hash)) seen.current.set(hash, !isFirst);
   }
-  const next = expected.slice(0, MAX_EXPECTED);
+  const next = projection?.blocks.slice(0, MAX_EXPECTED) ?? [];
   const largest = Math.max(...newest.blocks.map(({ size }) => size), ...next.map(({ size }) => size));
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: the arrow keys only add to the links inside
     <div class="strip" onKeyDown={moveFocus}>
       <ol class="strip-expected" aria-label="Expected blocks">
-        {next.length === 0 ? <li class="tile quiet">No transaction is pending.</li> : null}
+        {next.length === 0 ? <li class="tile quiet">{projection === null ? null : noBlockText(projection)}</li> : null}
         {next.toReversed().map((block) => (
           <li key={block.block}>
             <Expected block={block} largest={largest} />

@@ -21,6 +21,7 @@ import {
   confirmations,
   DROP_REASONS,
   fateOf,
+  feeLevelText,
   feeRankText,
   kindOf,
   plainText,
@@ -152,9 +153,9 @@ function TransactionFacts({ transaction }: { transaction: TransactionObject }) {
       facts={[
         ...(isMined(transaction) ? minedFacts(transaction) : []),
         ['Sender', <Principal principal={sender} whole copy />],
-        ['Nonce', count(nonce)],
+        ['Nonce', nonce],
         ['Sponsor', sponsor === null ? null : <Principal principal={sponsor} whole copy />],
-        ['Nonce of the sponsor', sponsorNonce === null ? null : count(sponsorNonce)],
+        ['Nonce of the sponsor', sponsorNonce],
         [
           'Fee',
           <span>
@@ -407,13 +408,6 @@ function Waiting({ transaction }: { transaction: PendingTransaction }) {
   );
 }
 
-const LEVELS = [
-  ['high_priority', 'above nearly all'],
-  ['medium_priority', 'above three quarters'],
-  ['low_priority', 'above half'],
-  ['no_priority', 'above a quarter'],
-] as const;
-
 /** Renders the prospects of a pending transaction: its position in the expected blocks, and its rank by fee unless it waits for another. */
 function Prospects({ transaction }: { transaction: PendingTransaction }) {
   const { tx_id: id, tx_type: type, fee_rate: fee } = transaction;
@@ -422,12 +416,11 @@ function Prospects({ transaction }: { transaction: PendingTransaction }) {
   const feePosition = rank.data?.position_by_fee ?? null;
   const fees = useGet('/extended/v2/mempool/fees', {}, version);
   const levels = fees.data?.all ?? null;
-  const level = levels === null ? undefined : LEVELS.find(([name]) => Number(fee) >= (levels[name] ?? 0));
   return (
     <>
       {rank.data === null ? null : <QueuePosition position={rank.data} />}
       {feePosition === null || rank.data?.awaits.length !== 0 ? null : <p>{feeRankText(feePosition, type)}</p>}
-      {levels === null ? null : <p>The fee is {level?.[1] ?? 'below three quarters'} of the fees in the mempool.</p>}
+      {levels === null ? null : <p>{feeLevelText(Number(fee), levels)}</p>}
     </>
   );
 }

@@ -25,6 +25,7 @@ import {
 } from '../../ui/parts.tsx';
 import { go, pathTo } from '../../ui/router.ts';
 import { BlockLink, ChainText, Principal, Stx } from '../../ui/values.tsx';
+import { pendingCount } from '../chain/mempool.tsx';
 
 export { ContractCall, NewContract } from './contracts.tsx';
 
@@ -34,31 +35,38 @@ type State = Answer<typeof SOURCE>;
 /** Seconds between reads of the state: snapshots and pending transactions change without a block. */
 const STATE_EVERY = 3;
 
-export const DevnetControls = () => (
-  <Show loaded={useGet(SOURCE, {}, `${tipVersion.value} ${every(STATE_EVERY)}`)}>
-    {(state) => (
-      <>
-        <Figures label="The simulated chain" figures={figuresOf(state)} />
-        <SimulatedNode />
-        <div class="grid">
-          <Accounts state={state} />
-          <div class="stack page">
-            <Snapshots state={state} />
-            <Contracts />
+export function DevnetControls() {
+  const version = `${tipVersion.value} ${every(STATE_EVERY)}`;
+  // The state has only the transactions that clients broadcast, without those of simulated users.
+  const mempool = useGet('/extended/v1/tx/mempool/stats', {}, version);
+  const pending = mempool.data === null ? null : pendingCount(mempool.data);
+  return (
+    <Show loaded={useGet(SOURCE, {}, version)}>
+      {(state) => (
+        <>
+          <Figures label="The simulated chain" figures={figuresOf(state, pending)} />
+          <SimulatedNode />
+          <div class="grid">
+            <Accounts state={state} />
+            <div class="stack page">
+              <Snapshots state={state} />
+              <Contracts />
+            </div>
           </div>
-        </div>
-      </>
-    )}
-  </Show>
-);
+        </>
+      )}
+    </Show>
+  );
+}
 
-const figuresOf = ({ tip, bitcoin, cycle, interval, pending }: State): readonly Figure[] => [
+/** @param pending number of pending transactions; null until it is loaded */
+const figuresOf = ({ tip, bitcoin, cycle, interval }: State, pending: number | null): readonly Figure[] => [
   ['Height', <BlockLink height={tip.height} />],
   ['Bitcoin height', count(bitcoin.height)],
   ['Time of the newest block', exactTime(tip.time).slice(11, 19), exactTime(tip.time).slice(0, 10)],
   ['Reward cycle', count(cycle.number), `${plural(cycle.blocks_left, 'Bitcoin block')} until the next one`],
   ['Blocks', interval === 0 ? 'on request' : `every ${interval} s`],
-  ['Pending', count(pending.length), 'transactions'],
+  ['Pending', pending === null ? '–' : count(pending), 'transactions'],
 ];
 
 const Accounts = ({ state: { accounts, faucet } }: { state: State }) => (
