@@ -107,7 +107,14 @@ import {
   type SearchResult,
   splitAtMatch,
 } from '../../src/console/app/chain/search.ts';
-import { chartColumns, numericColumns, pageOf, pointsOf } from '../../src/console/app/chain/sql.ts';
+import {
+  chartColumns,
+  firstAxes,
+  numericColumns,
+  pageOf,
+  pointsOf,
+  type SqlValue,
+} from '../../src/console/app/chain/sql.ts';
 import {
   alertTitle,
   archiveFigure,
@@ -602,9 +609,12 @@ describe('charts', () => {
       { name: 'Mean', values: [4, null, 2, null] },
       { name: 'Slowest', values: [null] },
     ];
-    expect(describeChart('Deliveries', series, (value) => `${value} ms`)).toBe(
+    const format = (value: number) => `${value} ms`;
+    expect(describeChart('Deliveries', series, format, 'hour')).toBe(
       'Deliveries. Mean: newest 2 ms, between 2 ms and 4 ms. Slowest: nothing.',
     );
+    // Values over numbers have no age.
+    expect(describeChart('Rows', series, format, 'numbers')).toStartWith('Rows. Mean: last 2 ms, between');
   });
 
   test('clip a few outliers, which would flatten all other values', () => {
@@ -1176,6 +1186,24 @@ describe('SQL results', () => {
     });
     expect(pointsOf(result, null, 2)).toEqual({ times: [1, 2, 3], values: [2 ** 128, -7, null], scale: 'numbers' });
     expect(timeLabel(1_234, 'numbers')).toBe('1,234');
+  });
+
+  test('first draw numbers along times, other numbers or the rows, and never along themselves', () => {
+    const at = '2026-01-02T00:00:10.000Z';
+    const axes: [row: SqlValue[], axes: ReturnType<typeof firstAxes>][] = [
+      [['pox-4', 118], { x: null, y: 1 }],
+      [['pox-4', 118, 3], { x: null, y: 1 }],
+      [[118], { x: null, y: 0 }],
+      [[7, 118], { x: 0, y: 1 }],
+      [[118, at], { x: 1, y: 0 }],
+      [[7, 118, at], { x: 0, y: 1 }],
+      [['pox-4', 118, at], { x: 2, y: 1 }],
+      [['pox-4', at], { x: 1, y: null }],
+    ];
+    for (const [row, expected] of axes) {
+      const result = { columns: row.map(String), rows: [row, row] };
+      expect([row, firstAxes(chartColumns(result))]).toEqual([row, expected]);
+    }
   });
 });
 

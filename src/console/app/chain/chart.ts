@@ -10,12 +10,15 @@ export interface ChartSeries {
 /** Returns the newest value of a series; null if it has none. */
 export const newestOf = ({ values }: ChartSeries): number | null => values.findLast((value) => value !== null) ?? null;
 
-function describeSeries(series: ChartSeries, format: (value: number) => string): string {
+/** Names the value at the end of a scale. */
+export const lastWord = (scale: TimeScale): string => (scale === 'numbers' ? 'last' : 'newest');
+
+function describeSeries(series: ChartSeries, format: (value: number) => string, scale: TimeScale): string {
   const values = series.values.filter((value) => value !== null);
   const newest = newestOf(series);
   if (newest === null) return `${series.name}: nothing`;
   const [min, max] = [Math.min(...values), Math.max(...values)];
-  return `${series.name}: newest ${format(newest)}, between ${format(min)} and ${format(max)}`;
+  return `${series.name}: ${lastWord(scale)} ${format(newest)}, between ${format(min)} and ${format(max)}`;
 }
 
 /** Describes a chart in words. */
@@ -23,7 +26,8 @@ export const describeChart = (
   label: string,
   series: readonly ChartSeries[],
   format: (value: number) => string,
-): string => `${label}. ${series.map((item) => describeSeries(item, format)).join('. ')}.`;
+  scale: TimeScale,
+): string => `${label}. ${series.map((item) => describeSeries(item, format, scale)).join('. ')}.`;
 
 /** Scale of the horizontal axis: times of a day, days, months of years, or plain numbers. */
 export type TimeScale = 'hour' | 'days' | 'years' | 'numbers';

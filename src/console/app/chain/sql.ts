@@ -59,6 +59,19 @@ export function chartColumns(result: SqlResult): { xColumns: number[]; yColumns:
   return { xColumns, yColumns };
 }
 
+/**
+ * Returns the columns that a chart shows first. The first column is along if it has times or numbers, else the first
+ * times are, else the numbers of the rows (null). The first other column of numbers is up.
+ */
+export function firstAxes({ xColumns, yColumns }: ReturnType<typeof chartColumns>): {
+  x: number | null;
+  y: number | null;
+} {
+  const isFirstAlong = xColumns.includes(0) && yColumns.some((column) => column !== 0);
+  const x = isFirstAlong ? 0 : (xColumns.find((column) => !yColumns.includes(column)) ?? null);
+  return { x, y: yColumns.find((column) => column !== x) ?? null };
+}
+
 /** Returns the points of a chart by a column's times or numbers. @param xColumn null for row numbers */
 export function pointsOf(
   result: SqlResult,

@@ -6,6 +6,7 @@ import {
   type ChartSeries,
   describeChart,
   firstIndexIn,
+  lastWord,
   newestOf,
   type Range,
   type Steps,
@@ -121,7 +122,7 @@ function SpanChart({
 
 function newestLabel(times: readonly number[], scale: TimeScale): string {
   const newest = times.at(-1) ?? 0;
-  return scale !== 'hour' || now.value - newest < 3_600 ? 'newest' : `newest, ${localTime(newest).slice(0, 16)}`;
+  return scale !== 'hour' || now.value - newest < 3_600 ? lastWord(scale) : `newest, ${localTime(newest).slice(0, 16)}`;
 }
 
 type PlotProps = Required<Omit<ChartProps, 'empty'>> & {
@@ -247,7 +248,7 @@ function Plot({ label, times, series, format, scale, shape, steps, index, onPoin
       class="chart-plot"
       role="slider"
       tabIndex={0}
-      aria-label={describeChart(label, series, format)}
+      aria-label={describeChart(label, series, format, scale)}
       aria-valuemin={0}
       aria-valuemax={last}
       aria-valuenow={shownIndex}

@@ -4,7 +4,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { type Answer, fetchJson, sendRequest, withBody } from '../../api/api.ts';
 import { type Loaded, useGet } from '../../api/use-answer.ts';
 import { count, duration, plural, visible } from '../../chain/format.ts';
-import { chartColumns, numericColumns, pageOf, pointsOf, type SqlValue } from '../../chain/sql.ts';
+import { chartColumns, firstAxes, numericColumns, pageOf, pointsOf, type SqlValue } from '../../chain/sql.ts';
 import { Chart } from '../../ui/chart.tsx';
 import { ChoiceField, onCtrlEnter, useAction } from '../../ui/form.tsx';
 import {
@@ -235,9 +235,9 @@ function Cell({ column, value }: { column: string; value: SqlValue }) {
 }
 
 function ResultChart({ result }: { result: QueryResult['result'] }) {
-  const { xColumns, yColumns } = chartColumns(result);
-  const [x, setX] = useState<number | null>(xColumns[0] ?? null);
-  const [y, setY] = useState<number | null>(yColumns.find((column) => column !== xColumns[0]) ?? yColumns[0] ?? null);
+  const columns = chartColumns(result);
+  const { xColumns, yColumns } = columns;
+  const [{ x, y }, setAxes] = useState(() => firstAxes(columns));
   if (result.rows.length < 2 || y === null) return null;
   const { times, values, scale } = pointsOf(result, x, y);
   const choiceAt = (column: number) => [String(column), visible(result.columns[column] ?? '')] as const;
@@ -249,13 +249,13 @@ function ResultChart({ result }: { result: QueryResult['result'] }) {
           label="Along"
           value={String(x ?? '')}
           choices={[['', 'Number of the row'], ...xColumns.map(choiceAt)]}
-          onChange={(value) => setX(value === '' ? null : Number(value))}
+          onChange={(value) => setAxes({ x: value === '' ? null : Number(value), y })}
         />
         <ChoiceField
           label="Up"
           value={String(y)}
           choices={yColumns.map(choiceAt)}
-          onChange={(value) => setY(Number(value))}
+          onChange={(value) => setAxes({ x, y: Number(value) })}
         />
       </div>
       <Chart
