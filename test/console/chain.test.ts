@@ -1072,14 +1072,18 @@ test('branches of a fork are rows by height, with one row for each orphaned bloc
     was_canonical: null,
   });
   const fork = {
-    orphaned: [blockOf(5, 'a'), blockOf(6, 'b'), blockOf(6, 'c')],
+    orphaned: [blockOf(5, '0xa'), blockOf(6, '0xb'), blockOf(6, '0xc')],
     canonical: [blockOf(5, 'x'), blockOf(6, 'y'), blockOf(7, 'z')],
   };
   const rows = branchRows(fork).map(({ height, orphaned, canonical }) => [height, orphaned?.hash, canonical?.hash]);
+  expect([orphanedBlock(fork, '0xB'), orphanedBlock(fork, 'x')]).toEqual([
+    { ...blockOf(6, '0xb'), replacement: true },
+    null,
+  ]);
   expect(rows).toEqual([
-    [5, 'a', 'x'],
-    [6, 'b', 'y'],
-    [6, 'c', undefined],
+    [5, '0xa', 'x'],
+    [6, '0xb', 'y'],
+    [6, '0xc', undefined],
     [7, undefined, 'z'],
   ]);
 });

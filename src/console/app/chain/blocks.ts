@@ -77,6 +77,17 @@ export function branchRows({ orphaned, canonical }: Fork) {
     });
 }
 
+/**
+ * Returns the orphaned block with a hash, and whether the chain has another block at its height; null if the fork doesn't
+ * show the block. @param hash either of its hashes, with or without 0x
+ */
+export function orphanedBlock({ orphaned, canonical }: Fork, hash: string) {
+  const hex = `0x${hash.toLowerCase().replace(/^0x/, '')}`;
+  const block = orphaned.find((candidate) => candidate.index_block_hash === hex || candidate.hash === hex);
+  if (block === undefined) return null;
+  return { ...block, replacement: canonical.some(({ height }) => height === block.height) };
+}
+
 type Fate = Answer<'/stackside/v1/forks/{hash}'>['transactions'][number]['fate'];
 
 /** Descriptions of a transaction's fate after its block was orphaned. */

@@ -1,7 +1,7 @@
 /** The pages of blocks: the list, and one block with its transactions, execution cost and signatures. */
 
 import { useEffect } from 'preact/hooks';
-import type { Block as BlockObject } from '../../api/api.ts';
+import type { Block as BlockObject, RequestError } from '../../api/api.ts';
 import { tip, tipVersion } from '../../api/live.ts';
 import { mapLoaded, useGet } from '../../api/use-answer.ts';
 import { count, visible } from '../../chain/format.ts';
@@ -10,7 +10,7 @@ import { go, pathTo } from '../../ui/router.ts';
 import { server } from '../../ui/server-status.tsx';
 import { COLUMNS_IN_BLOCK, idOf } from '../../ui/transactions.tsx';
 import { Ago, BitcoinBlockLink, BlockLink, CostShare, CostTable, Hash, When } from '../../ui/values.tsx';
-import { ForkMark, OrphanMark } from './forks.tsx';
+import { ForkMark, OrphanedBlock } from './forks.tsx';
 
 /** Replaces `latest` in the page's path by the block's height, so that the page keeps its block when another one arrives. */
 export function useHeightInPath(page: 'block' | 'bitcoinBlock', id: string, height: number | null): void {
@@ -29,25 +29,31 @@ export function Block({ id }: { id: string }) {
       title={height === null ? id : count(height)}
       aside={height === null ? null : <Neighbours page="block" height={height} tip={tip.value?.block_height} />}
     >
-      {loaded.error?.status === 404 ? <OrphanMark hash={id} /> : null}
-      <Show loaded={loaded} rows={8} missing={missingText(id, server.value.status?.index.height ?? null)}>
-        {(block) => (
-          <>
-            <ForkMark height={block.height} />
-            <BlockFacts block={block} />
-            <BlockTransactions hash={block.hash} total={block.tx_count} />
-            <BlockSignatures hash={block.hash} />
-          </>
-        )}
-      </Show>
+      {loaded.data === null && loaded.error?.status === 404 ? (
+        <OrphanedBlock hash={id} missing={missingText(id, loaded.error)} />
+      ) : (
+        <Show loaded={loaded} rows={8}>
+          {(block) => (
+            <>
+              <ForkMark height={block.height} />
+              <BlockFacts block={block} />
+              <BlockTransactions hash={block.hash} total={block.tx_count} />
+              <BlockSignatures hash={block.hash} />
+            </>
+          )}
+        </Show>
+      )}
     </Page>
   );
 }
 
-const missingText = (id: string, tipHeight: number | null): string =>
-  tipHeight === null
+function missingText(id: string, error: RequestError): string {
+  if (error.isBeforeHistory) return error.message;
+  const tipHeight = server.value.status?.index.height ?? null;
+  return tipHeight === null
     ? 'This server has no block yet.'
     : `This server has no block ${visible(id)}. Its newest block is ${count(tipHeight)}.`;
+}
 
 interface NeighboursProps {
   page: 'block' | 'bitcoinBlock';

@@ -1,14 +1,14 @@
 /** The pages of forks: the list, and a page per fork with its branches, transactions and deliveries. */
 
-import { type Answer, get } from '../../api/api.ts';
+import { type Answer, get, RequestError } from '../../api/api.ts';
 import { tipVersion } from '../../api/live.ts';
 import { useAnswer, useGet } from '../../api/use-answer.ts';
-import { branchRows, FATES } from '../../chain/blocks.ts';
+import { branchRows, FATES, orphanedBlock } from '../../chain/blocks.ts';
 import { count } from '../../chain/format.ts';
 import { DROP_REASONS, kindOf } from '../../chain/transaction.ts';
-import { type Column, Footer, ListPanel, listQuery, Page, Panel, Show, TablePanel } from '../../ui/parts.tsx';
+import { type Column, Empty, Footer, ListPanel, listQuery, Page, Panel, Show, TablePanel } from '../../ui/parts.tsx';
 import { pathTo } from '../../ui/router.ts';
-import { Ago, Badge, BlockLink, Hash, TxLink, When } from '../../ui/values.tsx';
+import { Ago, Badge, BitcoinBlockLink, BlockLink, Hash, TxLink, When } from '../../ui/values.tsx';
 import { ForkNotified } from '../hooks/notified.tsx';
 
 type ListedFork = Answer<'/stackside/v1/forks'>['results'][number];
@@ -53,7 +53,7 @@ export function Fork({ hash }: { hash: string }) {
   const loaded = useGet('/stackside/v1/forks/{hash}', { hash }, tipVersion.value);
   return (
     <Page kind="Fork" title={loaded.data === null ? hash : heights(loaded.data)}>
-      <Show loaded={loaded} rows={8}>
+      <Show loaded={loaded} rows={8} missing={`This server has no orphaned block ${hash}.`}>
         {(fork) => (
           <>
             <Branches fork={fork} />
@@ -64,6 +64,11 @@ export function Fork({ hash }: { hash: string }) {
       </Show>
     </Page>
   );
+}
+
+function wasCanonicalText(was: boolean | null): string {
+  if (was === null) return 'Unknown: the events are no longer stored';
+  return was ? 'Yes: the chain was reorganized' : 'Never: another block came first';
 }
 
 function Branches({ fork }: { fork: ForkObject }) {
@@ -79,14 +84,7 @@ function Branches({ fork }: { fork: ForkObject }) {
             fork.height > 1 ? <BlockLink height={fork.height - 1} /> : 'None: the chain begins here',
           ],
           ['Orphaned blocks', count(fork.blocks)],
-          [
-            'On the chain',
-            fork.was_canonical === null
-              ? 'Unknown: the events are no longer stored'
-              : fork.was_canonical
-                ? 'Yes: the chain was reorganized'
-                : 'Never: another block came first',
-          ],
+          ['On the chain', wasCanonicalText(fork.was_canonical)],
           ['Time', fork.time !== null && <When chain time={fork.time} />],
         ]}
       />
@@ -173,17 +171,51 @@ export function ForkMark({ height }: { height: number }) {
   );
 }
 
-/** Renders a note instead of the page of an orphaned block. @param hash either of its hashes; a height has no note */
-export function OrphanMark({ hash }: { hash: string }) {
-  const fork = useAnswer(
+/** Returns the fork of an orphaned block; null if no orphaned block has the hash. @param hash either of its hashes */
+async function findFork(hash: string, signal: AbortSignal): Promise<ForkObject | null> {
+  try {
+    return await get('/stackside/v1/forks/{hash}', { hash }, signal);
+  } catch (error) {
+    if (error instanceof RequestError && error.status === 404) return null;
+    throw error;
+  }
+}
+
+/** Renders the page of an orphaned block. @param hash either of its hashes, or a height @param missing text for no block */
+export function OrphanedBlock({ hash, missing }: { hash: string; missing: string }) {
+  const loaded = useAnswer(
     `fork ${hash}`,
-    async (signal) => (hash.length < 64 ? null : get('/stackside/v1/forks/{hash}', { hash }, signal)),
+    async (signal) => ({ fork: hash.length < 64 ? null : await findFork(hash, signal) }),
     tipVersion.value,
   );
-  if (fork.data === null) return null;
   return (
-    <p class="note wait" role="status">
-      This block is orphaned: it is not on the chain. See <a href={pathTo('fork', { hash })}>its fork</a>.
-    </p>
+    <Show loaded={loaded} rows={8}>
+      {({ fork }) => (fork === null ? <Empty>{missing}</Empty> : <OrphanFacts fork={fork} hash={hash} />)}
+    </Show>
+  );
+}
+
+function OrphanFacts({ fork, hash }: { fork: ForkObject; hash: string }) {
+  const block = orphanedBlock(fork, hash);
+  return (
+    <>
+      <p class="note wait" role="status">
+        This block is orphaned: it is not on the chain. See <a href={pathTo('fork', { hash })}>its fork</a>.
+      </p>
+      {block === null ? null : (
+        <Panel
+          title="Block"
+          source={`/stackside/v1/forks/${fork.index_block_hash}`}
+          facts={[
+            ['Height', count(block.height)],
+            ['On the chain', wasCanonicalText(block.was_canonical)],
+            ['Hash', <Hash value={block.hash} whole copy="block hash" />],
+            ['Index block hash', <Hash value={block.index_block_hash} whole copy="index block hash" />],
+            ['Bitcoin block', <BitcoinBlockLink height={block.burn_block_height} />],
+            ['Block of the chain at this height', block.replacement && <BlockLink height={block.height} />],
+          ]}
+        />
+      )}
+    </>
   );
 }
