@@ -1,9 +1,11 @@
 /** The console's pages and files. All pages are the same document, which only requests that accept HTML get. */
 
-import { type TSchema, Type } from '@sinclair/typebox';
+import { Type } from '@sinclair/typebox';
 import { type Lazy, lazy } from '../base/cache.ts';
+import { percentDecoded } from '../codec/utf8.ts';
 import { acceptsHtml, type Packed, packedAnswer } from '../http/content-coding.ts';
 import { notFound, UnknownRouteError } from '../http/errors.ts';
+import { pathOf } from '../http/request-url.ts';
 import { Redirect, type Route, route } from '../http/route.ts';
 import type { ConsoleBundle } from './bundle.ts';
 import { groups, type PageName, pagePaths } from './page-paths.ts';
@@ -80,11 +82,7 @@ const EXPLORER: Readonly<Record<string, (id: string) => PageName>> = {
   '/token/{id}': (id) => (id.includes('::') ? 'token' : 'contract'),
 };
 
-/** Returns the parameters of a path. The page checks their values. */
-const parametersOf = (path: string): Record<never, TSchema> =>
-  Object.fromEntries([...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => [name, Type.String()]));
-
-/** The routes of the console. */
+/** The routes of the console. They have no declared parameters: the page checks the values in its path. */
 export const consoleRoutes: readonly Route[] = [
   ...Object.entries(pagePaths).map(([name, path]) =>
     route({
@@ -92,8 +90,10 @@ export const consoleRoutes: readonly Route[] = [
       path,
       operationId: `console-${name}`,
       summary: 'A page of the console',
-      params: parametersOf(path),
-      handle: ({ request }) => (acceptsHtml(request) ? pageAnswer() : redirectToData(path, request)),
+      handle: ({ request }) =>
+        acceptsHtml(request)
+          ? pageAnswer(percentDecoded(pathOf(request.url)) === null ? 404 : 200)
+          : redirectToData(path, request),
     }),
   ),
   ...Object.entries(EXPLORER).map(([path, pageOf]) =>
@@ -102,9 +102,10 @@ export const consoleRoutes: readonly Route[] = [
       path,
       operationId: `console-explorer-${path.split('/')[1]}`,
       summary: 'Leads from a path of the public explorer to the page of the console',
-      params: { id: Type.String() },
-      handle({ params: { id }, request }) {
+      handle({ request }) {
         if (!acceptsHtml(request)) throw new UnknownRouteError(request);
+        const id = percentDecoded(pathOf(request.url).split('/')[2] ?? '');
+        if (id === null) return pageAnswer(404);
         return new Redirect(pagePaths[pageOf(id)].replace(/\{\w+\}/, encodeURIComponent(id)));
       },
     }),

@@ -237,8 +237,10 @@ export function errors(
 ): AnyElysia {
   return new Elysia({ name: 'errors' }).onError({ as: 'global' }, ({ code, error, request }) => {
     if (code !== 'NOT_FOUND') return failure(error, request);
+    const page = notFoundPage(request)?.then(respond.passedOn);
+    if (page !== undefined) return page;
     if (percentDecoded(pathOf(request.url)) === null) return failure(badPath(request.url), request);
     const { status, body } = new UnknownRouteError(request);
-    return notFoundPage(request)?.then(respond.passedOn) ?? respond.json(status, body);
+    return respond.json(status, body);
   });
 }

@@ -68,6 +68,16 @@ test.each(['/extended/nope', '/v1/nope', '/chainhooks/nope', '/nope', '/blocks/1
   },
 );
 
+test.each(['/%zz', '/blocks/%zz', '/txid/%zz', '/no/such/%C3'])(
+  'GET %s, a malformed path, returns a 404 page to a browser, and JSON to other clients',
+  async (path) => {
+    const page = await request(path, HTML);
+    expect([page.status, page.headers.get('content-type')]).toEqual([404, 'text/html; charset=utf-8']);
+    const response = await request(path);
+    expect([response.ok, response.headers.get('content-type')]).toEqual([false, 'application/json; charset=utf-8']);
+  },
+);
+
 const SOMEBODY = 'SP2J6ZY48GV1EZ5V2V5RB9MP66SW86PYKKNRV9EJ7';
 
 test.each([
