@@ -12,7 +12,7 @@ import { devnetEvents } from '../../src/devnet/scenario.ts';
 import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
 import { ingestOf, received } from '../support/data/ingest.ts';
 import { beginnings } from '../support/events/beginning.ts';
-import { alice, announcement, block, bob, type MadeBlock, transfer } from '../support/events/handmade.ts';
+import { alice, announcement, block, bob, hashOf, type MadeBlock, transfer } from '../support/events/handmade.ts';
 import { bonds, burnBlock, keyOf, poxBlock, stacked, u } from '../support/events/pox.ts';
 import { exampleHosts, exampleSystem } from '../support/generate/example-system.ts';
 import { isFullRun } from '../support/property.ts';
@@ -370,8 +370,102 @@ browserTest(
     await page.goBack();
     await branches.getByRole('link').first().click();
     await page.getByText('Another block of this height is not on the chain').waitFor();
+    // The page of the orphaned block has its facts.
+    for (const hash of [lost.hash, hashOf('block lost')]) {
+      await follow(page, `/blocks/${hash}`);
+      await page.getByText('This block is orphaned').waitFor();
+      const facts = page.getByRole('region', { name: 'Block', exact: true });
+      await facts.getByText(lost.hash).first().waitFor();
+      await facts.getByText('Yes: the chain was reorganized').waitFor();
+      expect(await page.getByText('This server has no block').count()).toBe(0);
+      await expectFits(page);
+    }
+    await follow(page, `/blocks/0x${'00'.repeat(32)}`);
+    await page.getByText('This server has no block').waitFor();
   },
 );
+
+browserTest(
+  'pages of missing things say that the server has none, and the page of an account leads to a contract',
+  async () => {
+    await using visited = await visit(server.api);
+    const { page } = visited;
+    const id = '2d0a6d68-b2c0-4065-a90f-90505923289d';
+    const hash = `0x${'00'.repeat(32)}`;
+    for (const [path, message] of [
+      ['/names/nope.btc', 'This server has no name nope.btc.'],
+      [`/forks/${hash}`, `This server has no orphaned block ${hash}.`],
+      ['/forks/0x12', 'This is not a valid block hash: 0x12.'],
+      [`/hooks/${id}`, `This server has no chainhook ${id}.`],
+      [`/hooks/${id}/edit`, `This server has no chainhook ${id}.`],
+      [`/hooks/${id}/deliveries/1`, 'This server has no delivery 1.'],
+      ['/blocks/%zz', 'No page has this address.'],
+    ] as const) {
+      await page.goto(`${server.api}${path}`);
+      await page.getByRole('main').getByText(message).waitFor();
+    }
+    const contract = 'ST000000000000000000002AMW42H.pox-4';
+    await page.goto(`${server.api}/principals/${contract}?tab=logs`);
+    await page.waitForURL(`${server.api}/contracts/${contract}?tab=logs`);
+    await page.getByRole('heading', { level: 1, name: 'pox-4' }).waitFor();
+    await page.goBack();
+    await page.waitForURL('**/blocks/%zz');
+  },
+);
+
+browserTest('an account shows its locked STX, and a stake of pox-5 only if it has one', async () => {
+  await using visited = await visit(server.api);
+  const { page } = visited;
+  const locked = {
+    amount: '1188784566780000',
+    pox_version: 4,
+    lock_tx_id: null,
+    stacks_lock_height: null,
+    burn_lock_height: 120,
+    burn_unlock_height: 380,
+  };
+  const json = { balance: '2188784566780000', available: '1000000000000000', locked, mempool: null };
+  await page.route('**/balances/stx', (route) => route.fulfill({ json }));
+  await follow(page, `/principals/${alice.address}?tab=staking`);
+  const lock = page.getByRole('region', { name: 'Locked STX' });
+  await lock.getByTitle('1,188,784,566,780,000 micro-STX').waitFor();
+  await lock.getByText('pox-4').waitFor();
+  await lock.getByRole('link', { name: '380' }).waitFor();
+  await loaded(page);
+  const stake = page.getByRole('region', { name: 'Staked with pox-5' });
+  expect(await stake.count()).toBe(0);
+  await expectFits(page, NARROW);
+  await page.unroute('**/balances/stx');
+});
+
+browserTest('a token shows the whole URI of its metadata', async () => {
+  const { token = '' } = await pathsOfPages(server, { hook: '', pending: '' });
+  const asset = decodeURIComponent(token.split('/').at(-1) ?? '');
+  const uri = `data:application/json,${encodeURIComponent(JSON.stringify({ description: 'x'.repeat(400), last: 'end' }))}`;
+  await using visited = await visit(server.api);
+  const { page } = visited;
+  await page.route('**/metadata/v1/ft?*', (route) =>
+    route.fulfill({
+      json: {
+        results: [
+          {
+            asset_identifier: asset,
+            contract_principal: asset.split('::')[0],
+            name: 'Coin',
+            symbol: 'C',
+            decimals: 2,
+            token_uri: uri,
+          },
+        ],
+      },
+    }),
+  );
+  await page.reload();
+  await follow(page, token);
+  const metadata = page.getByRole('region', { name: 'Metadata from the contract' });
+  await metadata.getByText(uri).waitFor();
+  await expectFits(page, NARROW);
+});
 
 browserTest('the keyboard is enough to find a block, show the shortcuts and follow links', async () => {
   await using visited = await visit(server.api);

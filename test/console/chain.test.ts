@@ -942,6 +942,9 @@ describe("a value in a page's path", () => {
     expect(pathMistake('principal', { id: 'SPNOPE' })).toBe(
       'This is not a valid Stacks address: SPNOPE. An address begins with SP, SM, ST or SN, and has 28 to 41 digits and capital letters without I, L, O and U.',
     );
+    expect(pathMistake('fork', { hash: '0x12' })).toBe(
+      'This is not a valid block hash: 0x12. The hash of a block has 64 hexadecimal digits.',
+    );
     expect(pathMistake('contract', { id: SENDER })).toStartWith(`This is not a valid contract: ${SENDER}. `);
     expect(pathMistake('transaction', { id: '0x12' })).toStartWith('This is not a valid transaction id: 0x12. ');
     for (const page of ['hook', 'editHook', 'delivery'] as const)

@@ -21,6 +21,12 @@ const block: Kind = {
   looks: 'A block is named by its height, by a hash of 64 hexadecimal digits, or by the word latest.',
   form: new RegExp(`^([0-9]{1,10}|latest|${HASH})$`),
 };
+const fork: Kind = {
+  param: 'hash',
+  name: 'block hash',
+  looks: 'The hash of a block has 64 hexadecimal digits.',
+  form: new RegExp(`^${HASH}$`),
+};
 const asset: Kind = {
   param: 'asset',
   name: 'token',
@@ -54,6 +60,7 @@ const hook: Kind = {
 /** The kinds of values by page. Other pages accept any text. */
 const KINDS: Partial<Record<PageName, Kind>> = {
   block,
+  fork,
   bitcoinBlock: { ...block, name: 'Bitcoin block' },
   bitcoinAddress: {
     param: 'address',

@@ -1,12 +1,13 @@
 /** The component of each page. */
 
 import type { ComponentChild } from 'preact';
+import { useEffect } from 'preact/hooks';
 import type { PageName } from '../../page-paths.ts';
 import { usePart } from '../api/use-answer.ts';
 import { visible } from '../chain/format.ts';
 import { pathMistake } from '../chain/path-mistake.ts';
 import { ButtonLink, Page, Show } from '../ui/parts.tsx';
-import { current, lastPart, type Params, url } from '../ui/router.ts';
+import { current, go, lastPart, type Params, pathTo, url } from '../ui/router.ts';
 import { Search } from '../ui/search.tsx';
 import { Contract } from './account/contract.tsx';
 import { Contracts, Tokens } from './account/directories.tsx';
@@ -85,10 +86,18 @@ const NotFound = ({ message }: { message: string }) => (
   </Page>
 );
 
+/** Goes to another path, in place of the current one. */
+function MovedTo({ path }: { path: string }) {
+  useEffect(() => go(path, { replace: true }), [path]);
+  return null;
+}
+
 /** Renders the page at the current path. */
 export function Pages() {
   if (current.value === null) return <NotFound message="No page has this address." />;
   const { page, params } = current.value;
+  const { id = '' } = params;
+  if (page === 'principal' && id.includes('.')) return <MovedTo path={pathTo('contract', { id }) + location.search} />;
   const mistake = pathMistake(page, params);
   return mistake === null ? PAGES[page](params) : <NotFound message={mistake} />;
 }

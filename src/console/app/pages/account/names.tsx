@@ -112,7 +112,14 @@ export function Name({ name }: { name: string }) {
   return (
     <Page kind="Name" title={visible(name)}>
       {bnsName === null ? null : <BnsName record={bnsName} />}
-      <Show loaded={loaded} missing={bnsName === null ? undefined : 'The first name system does not have the name.'}>
+      <Show
+        loaded={loaded}
+        missing={
+          bnsName === null
+            ? `This server has no name ${visible(name)}.`
+            : 'The first name system does not have the name.'
+        }
+      >
         {({ zonefile_hash: hash, ...record }) => (
           <>
             <TellMe kind="name" id={name} />

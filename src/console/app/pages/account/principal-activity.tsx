@@ -9,7 +9,7 @@ import { Chart } from '../../ui/chart.tsx';
 import { unitOf } from '../../ui/metadata.ts';
 import { Choices, Commas, DataPanel, Footer, ListPanel, Panel, PER_PAGE, Show } from '../../ui/parts.tsx';
 import { url } from '../../ui/router.ts';
-import { Badge, BlockLink, ChainText, NameLink, Principal, Stx, TxLink, When } from '../../ui/values.tsx';
+import { BlockLink, ChainText, NameLink, Principal, Stx, TxLink, When } from '../../ui/values.tsx';
 
 export interface PrincipalProps {
   principal: string;
@@ -35,7 +35,7 @@ export const NonceFacts = ({ principal, version }: PrincipalProps) => (
         'Missing',
         mempool.missing_nonces.length === 0 ? null : (
           <span>
-            {numbers(mempool.missing_nonces)} <Badge tone="wait">pending transactions with higher nonces wait</Badge>
+            {numbers(mempool.missing_nonces)} <span class="wait">pending transactions with higher nonces wait</span>
           </span>
         ),
       ],

@@ -11,6 +11,7 @@ import {
   ButtonLink,
   Copied,
   DataPanel,
+  type Fact,
   type Figure,
   Figures,
   ListPanel,
@@ -129,25 +130,32 @@ const PrincipalNames = (props: PrincipalProps) => (
 );
 
 function PrincipalStaking({ principal, version }: PrincipalProps) {
+  const stx = useGet('/extended/v3/principals/{principal}/balances/stx', { principal }, version);
   const staking = useGet('/extended/v3/principals/{principal}/staking', { principal }, version);
+  const { data, error } = staking;
   return (
     <>
       <div class="grid">
-        <DataPanel
-          title="Staked STX"
-          loaded={staking}
-          facts={({ stx: { locked, rewards } }) => [['Locked', <Stx micro={locked} />], ...rewardFacts(rewards.btc)]}
-        />
-        <DataPanel
-          title="In bonds"
-          loaded={staking}
-          facts={({ bonds: { count: number, locked, rewards } }) => [
-            ['Bonds', count(number)],
-            ['Locked BTC', <Btc satoshis={locked.btc} />],
-            ['Locked STX', <Stx micro={locked.stx} />],
-            ...rewardFacts(rewards.btc),
-          ]}
-        />
+        <DataPanel title="Locked STX" loaded={stx} facts={({ locked }) => lockFacts(locked)} />
+        {error !== null || (data !== null && hasStake(data.stx)) ? (
+          <DataPanel
+            title="Staked with pox-5"
+            loaded={staking}
+            facts={({ stx: { locked, rewards } }) => [['Staked', <Stx micro={locked} />], ...rewardFacts(rewards.btc)]}
+          />
+        ) : null}
+        {data !== null && data.bonds.count > 0 ? (
+          <DataPanel
+            title="In bonds"
+            loaded={staking}
+            facts={({ bonds: { count: number, locked, rewards } }) => [
+              ['Bonds', count(number)],
+              ['Locked BTC', <Btc satoshis={locked.btc} />],
+              ['Locked STX', <Stx micro={locked.stx} />],
+              ...rewardFacts(rewards.btc),
+            ]}
+          />
+        ) : null}
       </div>
       <ListPanel
         title="Bonds"
@@ -226,7 +234,30 @@ function CycleRewards({ principal, version }: PrincipalProps) {
   );
 }
 
-type Rewards = Answer<'/extended/v3/principals/{principal}/staking'>['stx']['rewards']['btc'];
+const bitcoinBlock = (height: number) => (
+  <span>
+    Bitcoin block <BitcoinBlockLink height={height} />
+  </span>
+);
+
+/** Returns the facts of the lock that the balance has, by any version of pox. */
+function lockFacts(locked: Answer<'/extended/v3/principals/{principal}/balances/stx'>['locked']): readonly Fact[] {
+  if (locked === null) return [['Locked', 'none']];
+  const { amount, pox_version: pox, burn_lock_height: from, burn_unlock_height: to, lock_tx_id: id } = locked;
+  return [
+    ['Locked', <Stx micro={amount} />],
+    ['Contract', pox === null ? null : pox === 1 ? 'pox' : `pox-${pox}`],
+    ['From', from === null ? null : bitcoinBlock(from)],
+    ['Until', bitcoinBlock(to)],
+    ['Locked by', id === null ? null : <TxLink id={id} />],
+  ];
+}
+
+type Stake = Answer<'/extended/v3/principals/{principal}/staking'>['stx'];
+type Rewards = Stake['rewards']['btc'];
+
+/** Reports whether a principal has a stake of pox-5, or had rewards of one. */
+const hasStake = ({ locked, rewards }: Stake): boolean => locked !== '0' || rewards.btc.accrued !== '0';
 
 const rewardFacts = ({ accrued, claimed, claimable }: Rewards) =>
   [

@@ -19,6 +19,7 @@ import {
   offsetQuery,
   Page,
   Panel,
+  Scrollable,
   Show,
   Tabs,
 } from '../../ui/parts.tsx';
@@ -231,17 +232,23 @@ function DeclaredFacts({ asset }: { asset: string }) {
         ['Name', textOrNull(name)],
         ['Symbol', textOrNull(symbol)],
         ['Decimals', decimals],
-        ['Metadata', textOrNull(shortUri(uri))],
+        ['Metadata', uriText(uri)],
       ]}
     />
   );
 }
 
-/** Maximum characters to show of a URI: a `data` URI contains a whole document. */
+/** Maximum characters of a URI outside of a scrolling box: a `data` URI contains a whole document. */
 const MAX_URI = 160;
 
-const shortUri = (uri: string | null): string | null =>
-  uri === null || uri.length <= MAX_URI ? uri : `${uri.slice(0, MAX_URI)}…`;
+const uriText = (uri: string | null) =>
+  uri === null || uri.length <= MAX_URI ? (
+    textOrNull(uri)
+  ) : (
+    <Scrollable label="URI of the metadata" class="code scroll boxed">
+      {visible(uri)}
+    </Scrollable>
+  );
 
 const OwnedNft = ({ asset, value }: { asset: string; value: string }) => (
   <DataPanel
@@ -256,7 +263,7 @@ const OwnedNft = ({ asset, value }: { asset: string; value: string }) => (
       ['Value', <Value repr={id.repr} />],
       ['Value, serialized', <Hash value={id.hex} whole copy="value" />],
       ['Current owner', owner === null ? 'None: the token was burnt' : <Principal principal={owner} copy />],
-      ['Metadata', textOrNull(shortUri(uri))],
+      ['Metadata', uriText(uri)],
     ]}
   />
 );

@@ -163,7 +163,7 @@ export function Delivery({ hook, id }: { hook: string; id: string }) {
       aside={state === null ? null : <StateBadge state={state} />}
       lead={<a href={pathTo('hook', { id: hook })}>All deliveries of the chainhook</a>}
     >
-      <Show loaded={loaded} rows={6}>
+      <Show loaded={loaded} rows={6} missing={`This server has no delivery ${visible(id)}.`}>
         {(delivery) => (
           <>
             <div class="row">

@@ -40,6 +40,7 @@ import { unitOf } from '../../ui/metadata.ts';
 import { Button, ButtonLink, Page, Panel, Problem, Scrollable, Show } from '../../ui/parts.tsx';
 import { go, pathTo, url, withQuery } from '../../ui/router.ts';
 import { server } from '../../ui/server-status.tsx';
+import { missingHookText } from './hooks.tsx';
 
 /** Returns the draft as a request body. The server checks each field. */
 const definitionOf = (draft: Draft) => draft as unknown as Body<'/chainhooks/me', 'post'>;
@@ -112,7 +113,7 @@ export function EditHook({ id }: { id: string }) {
       title="Edit chainhook"
       lead="A change applies to later blocks: blocks that were evaluated are not evaluated again."
     >
-      <Show loaded={hook}>
+      <Show loaded={hook} missing={missingHookText(id)}>
         {({ definition }) => {
           const initial = parseDraft(JSON.stringify(definition));
           if (typeof initial === 'string') return <p class="problem">{initial}</p>;

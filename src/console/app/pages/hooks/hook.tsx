@@ -27,7 +27,7 @@ import {
 import { go, pathTo } from '../../ui/router.ts';
 import { Ago, Badge, Due, Meter, When } from '../../ui/values.tsx';
 import { Deliveries, Skip } from './deliveries.tsx';
-import { HealthBadge, hookVersion } from './hooks.tsx';
+import { HealthBadge, hookVersion, missingHookText } from './hooks.tsx';
 
 export function Hook({ id }: { id: string }) {
   const loaded = useGet('/chainhooks/me/{uuid}', { uuid: id }, hookVersion());
@@ -39,7 +39,7 @@ export function Hook({ id }: { id: string }) {
       aside={data === null ? null : <HealthBadge hook={data} />}
       lead={data === null ? null : <code class="break">{data.definition.action.url}</code>}
     >
-      <Show loaded={loaded} rows={5}>
+      <Show loaded={loaded} rows={5} missing={missingHookText(id)}>
         {(hook) => (
           <>
             <State hook={hook} onChange={loaded.retry} />

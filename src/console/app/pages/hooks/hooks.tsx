@@ -257,5 +257,8 @@ function Secret({ consumer }: { consumer: string | null }) {
 /** Seconds between reads of the state of chainhooks, which also changes between blocks. */
 const READ_EVERY = 3;
 
+/** Describes that a chainhook doesn't exist, or was deleted. */
+export const missingHookText = (id: string): string => `This server has no chainhook ${id}.`;
+
 /** Returns a version for responses about chainhooks, which changes with each block and every few seconds. */
 export const hookVersion = (): string => `${tipVersion.value} ${every(READ_EVERY)}`;
