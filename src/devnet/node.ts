@@ -15,6 +15,7 @@ import { type MineOptions, SimulatedChain } from './chain.ts';
 import { type ClarityMiner, withoutResult } from './clarity/miner.ts';
 import type { SavedChain, SavedTransaction } from './clarity/state.ts';
 import { isMinable } from './execute.ts';
+import { MAX_BLOCKS, MAX_CYCLES, MAX_FORK_DEPTH, MAX_STEP } from './limits.ts';
 import { type Network, networks } from './network.ts';
 import { NodeAccounts } from './node-accounts.ts';
 import {
@@ -151,14 +152,6 @@ interface TimeShift {
   readonly earliest: number;
 }
 
-/** Maximum number of blocks that a command mines up to a height, and maximum number of cycles. */
-export const MAX_BLOCKS = 1_000;
-export const MAX_CYCLES = 20;
-/** Maximum seconds that a command moves the time: a year. */
-export const MAX_STEP = 31_536_000;
-
-/** Maximum depth of a fork, in blocks. */
-export const MAX_FORK_DEPTH = 100;
 /** Average simulated seconds per block, rounded up, so that the history ends shortly before the present. */
 const SECONDS_PER_BLOCK = 200;
 /** Fee in micro-STX of a token transfer, and minimum fee of other transactions that the node signs. */

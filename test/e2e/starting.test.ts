@@ -10,7 +10,7 @@ import type { ServerStatus } from '../../src/api/stackside/server.ts';
 import { EXIT } from '../../src/base/errors.ts';
 import { reportStatus } from '../../src/commands/data/check.ts';
 import { stateText } from '../../src/commands/terminal/pretty-log.ts';
-import { MAX_STEP } from '../../src/devnet/node.ts';
+import { MAX_STEP } from '../../src/devnet/limits.ts';
 import { type NodeEvent, postEvent } from '../../src/devnet/node-event.ts';
 import { RPC_TOKEN } from '../../src/devnet/rpc.ts';
 import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';

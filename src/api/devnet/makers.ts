@@ -2,7 +2,8 @@
 import { Type } from '@sinclair/typebox';
 import type { Block } from '../../devnet/block.ts';
 import type { BurnBlock } from '../../devnet/burn-chain.ts';
-import { type Distance, MAX_BLOCKS, MAX_CYCLES, MAX_FORK_DEPTH } from '../../devnet/node.ts';
+import { MAX_BLOCKS, MAX_CYCLES, MAX_FORK_DEPTH } from '../../devnet/limits.ts';
+import type { Distance } from '../../devnet/node.ts';
 import { type Route, route } from '../../http/route.ts';
 import { Hash, named, nullable } from '../shared/fields.ts';
 import {

@@ -1,6 +1,6 @@
 /** Steering of the simulated node: blocks, forks, time, accounts and transactions. */
 import { Type } from '@sinclair/typebox';
-import { MAX_STEP } from '../../devnet/node.ts';
+import { MAX_STEP } from '../../devnet/limits.ts';
 import { templates } from '../../devnet/traffic.ts';
 import { type Route, route } from '../../http/route.ts';
 import { named, nullable } from '../shared/fields.ts';
