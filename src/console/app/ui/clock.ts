@@ -19,6 +19,9 @@ const chainOffset = signal(0);
 /** Unix seconds by the chain's clock. */
 export const chainNow = computed(() => now.value + chainOffset.value);
 
+/** Whether the chain has another clock than the browser, as a devnet that mines only on request has. */
+export const hasOwnClock = computed(() => chainOffset.value !== 0);
+
 /** A chain in real time may be this far behind the last event, because pending transactions arrive between its blocks. */
 const REAL_TIME_SECONDS = 3_600;
 

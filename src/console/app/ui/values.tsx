@@ -15,7 +15,7 @@ import {
   until,
   visible,
 } from '../chain/format.ts';
-import { chainNow, now } from './clock.ts';
+import { chainNow, hasOwnClock, now } from './clock.ts';
 import { primaryNameOf, tokenOf, unitOf } from './metadata.ts';
 import { Copy, Table } from './parts.tsx';
 import { pathTo } from './router.ts';
@@ -37,12 +37,15 @@ interface AgoProps extends Pick<TimeProps, 'chain'> {
   none?: string;
 }
 
+/** Names the clock of an age, if the chain has its own; empty otherwise. @param chain whether the time is one of the chain */
+const clockOf = (chain: boolean): string => (chain && hasOwnClock.value ? ' by the chain’s clock' : '');
+
 /** Renders the time since a moment, also with the local date if it is days ago, and with the time in UTC as title. */
 export function Ago({ time, chain = false, none }: AgoProps) {
   if (time === null) return <span class="quiet">{none}</span>;
   const seconds = (chain ? chainNow : now).value - time;
   return (
-    <time dateTime={new Date(time * 1000).toISOString()} title={exactTime(time)}>
+    <time dateTime={new Date(time * 1000).toISOString()} title={`${exactTime(time)}${clockOf(chain)}`}>
       {seconds < MIN_DATED_AGE ? (
         ago(seconds)
       ) : (
@@ -64,7 +67,11 @@ const Local = ({ time }: { time: number }) => (
 /** Renders the local time, and the time since. */
 export const When = ({ time, chain = false }: TimeProps) => (
   <>
-    <Local time={time} /> <span class="quiet">({ago((chain ? chainNow : now).value - time)})</span>
+    <Local time={time} />{' '}
+    <span class="quiet">
+      ({ago((chain ? chainNow : now).value - time)}
+      {clockOf(chain)})
+    </span>
   </>
 );
 
