@@ -602,7 +602,7 @@ export class SimulatedNode {
         throw snapshot === undefined
           ? fieldError(
               'index_block_hash',
-              `must be the index block hash of one of the newest ${MAX_FORK_DEPTH} blocks, or of a block above the oldest snapshot`,
+              `must be that of one of the newest ${MAX_FORK_DEPTH} blocks, or of a block above the oldest snapshot`,
             )
           : fieldError(
               'snapshot',

@@ -88,7 +88,7 @@ browserTest(
     await mark.getByRole('textbox').first().fill('0x0102');
     await mark.getByRole('textbox').nth(1).fill('(some u');
     await mark.getByRole('button', { name: 'Call' }).click();
-    await mark.getByRole('alert').getByText('Arguments 1 must be a literal').waitFor();
+    await mark.getByRole('alert').getByText('Parent must be a literal').waitFor();
     await mark.getByRole('textbox').nth(1).fill('(some u7)');
     await mark.getByRole('button', { name: 'Call' }).click();
     await outcome(page).getByText('Success').waitFor();
@@ -192,6 +192,60 @@ browserTest(
     await page.getByRole('heading', { name: 'Dropped' }).waitFor();
     expect((await state(server)).pending).toEqual([]);
     expect(complaints).toEqual([]);
+  },
+);
+
+browserTest(
+  'forms of a devnet name their fields in errors, and pending transactions of simulated users are dropped',
+  async () => {
+    await using busy = await demo({ pastBlocks: '19' });
+    const mempool = async () =>
+      (await busy.json<{ results: { tx_id: string }[] }>('/extended/v1/tx/mempool?limit=50')).results;
+    const [pending, ...others] = await mempool();
+    await using visited = await visit(`${busy.api}/devnet`);
+    const { page } = visited;
+    await page
+      .getByLabel('The simulated chain')
+      .getByText(`Pending${others.length + 1}transactions`)
+      .waitFor();
+    const panel = page.getByRole('region', { name: 'Simulated node' });
+    const submit = async (name: string, label: string, value: string) => {
+      const form = panel.getByRole('form', { name, exact: true });
+      await form.getByLabel(label).fill(value);
+      await form.getByRole('button').click();
+      return form;
+    };
+    // The browser shows these mistakes at the field.
+    for (const [name, label, value] of [
+      ['Mine', 'Blocks', '100000'],
+      ['Mine Bitcoin blocks', 'or up to height', '1'],
+      ['Fork', 'Blocks to orphan', '101'],
+      ['Fund', 'STX', '99999999999999'],
+      ['Let time pass', 'Minutes', '1000000000'],
+    ] as const) {
+      const form = await submit(name, label, value);
+      expect([name, await form.getByLabel(label).evaluate((field) => Reflect.get(field, 'validity').valid)]).toEqual([
+        name,
+        false,
+      ]);
+    }
+    for (const [name, label, value, message] of [
+      ['Fork', 'Blocks to orphan', '50', 'Blocks to orphan must be <= 19, the number of blocks below the tip'],
+      ['Go back', 'To a snapshot', 'nothing', 'The snapshot must name a snapshot of the chain (it has none)'],
+      ['Go back', 'To a snapshot', '1234', 'This server has no block 1234.'],
+    ] as const)
+      await (await submit(name, label, value)).getByRole('alert').getByText(message, { exact: true }).waitFor();
+    await looksGood(page);
+    await page.goto(`${busy.api}/transactions/${pending?.tx_id}`);
+    const steps = page.getByRole('form', { name: 'Steps of the simulated node' });
+    await steps.getByRole('button', { name: 'Drop' }).waitFor();
+    await loaded(page);
+    // The node can't sign for simulated users.
+    expect(await steps.getByRole('button', { name: 'Replace' }).count()).toBe(0);
+    await looksGood(page);
+    await steps.getByRole('button', { name: 'Drop' }).click();
+    await page.getByRole('heading', { name: 'Dropped' }).waitFor();
+    expect(await mempool()).toEqual(others);
   },
 );
 

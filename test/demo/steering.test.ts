@@ -393,6 +393,7 @@ test("stackside devnet controls the chain, and prints the server's errors", asyn
     [['revert', 'nothing'], 'place must name a snapshot of the chain '],
     [['drop', 'nothing'], 'id must be '],
     [['fund', 'nobody', '1'], 'address must be a principal of testnet.'],
+    [['fund', 'nobody', 'x'], 'amount must be a whole number of micro-STX above 0, of at most 19 digits\\.'],
   ];
   for (const [args, message] of mistakes) {
     const stderr = expect.stringMatching(new RegExp(`^${message}.*\\nCorrect the value\\.\\n$`));

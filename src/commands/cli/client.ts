@@ -176,7 +176,9 @@ const inWords = (message: string, words: Readonly<Record<string, string>>): stri
   message
     .replace(/(?<=^body\/|^body must have .*|together with )\w+/g, (field) => words[field] ?? field)
     .replace(/^body\//, '')
-    .replace(/^body(?= )/, 'The command');
+    .replace(/^body(?= )/, 'The command')
+    // The values of a command are texts anyway.
+    .replace(/, as text$/, '');
 
 /**
  * `stackside devnet …`: requests JSON from the devnet at a URL, or steers its simulated node.

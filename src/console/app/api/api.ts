@@ -32,11 +32,13 @@ export class RequestError extends Error {
   /**
    * @param status the HTTP status; 0 if there was no response
    * @param isBeforeHistory whether the server lacks the requested data because its history starts later
+   * @param answer the message as the server sent it, with the paths of fields
    */
   constructor(
     readonly status: number,
     message: string,
     readonly isBeforeHistory = false,
+    readonly answer = message,
   ) {
     super(message);
   }
@@ -52,22 +54,37 @@ function textOf(body: unknown, name: string): string | null {
   return typeof value === 'string' && value !== '' ? value : null;
 }
 
-/** The start of a message about a field: the part of the request, and the path of the field. */
-const FIELD = /^(?:body|params|querystring)\/(\S+) /;
+/** A field in a message: the part of the request, and the path of the field. */
+const FIELD = /(?<=^| in )(?:body|params|querystring)\/([\w/-]+)/;
+/** The end of a rule for JSON. A form's values are texts anyway. */
+const AS_TEXT = /, as text$/;
 
-/** Names the field of a message as forms do: `Until height must be > 5` for `body/until_height must be > 5`. */
-const withField = (message: string): string =>
-  message.replace(FIELD, (_, path: string) => {
-    const name = path.replaceAll(/[_/]/g, ' ');
-    return `${name.charAt(0).toUpperCase()}${name.slice(1)} `;
-  });
+/** Labels of a form's fields, by their paths in the body. */
+export type FieldLabels = Readonly<Record<string, string>>;
+
+/**
+ * Names the field of a message as forms do: `Until height must be > 5` for `body/until_height must be > 5`, or by the label
+ * of the form's field.
+ */
+export function withFieldName(message: string, labels: FieldLabels = {}): string {
+  if (!FIELD.test(message)) return message;
+  return capitalized(
+    message
+      .replace(FIELD, (_, path: string) => labels[path] ?? capitalized(path.replaceAll(/[_/]/g, ' ')))
+      .replace(AS_TEXT, ''),
+  );
+}
+
+const capitalized = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
 /** Returns the message of an error body: its message, the error of an old route, or the error and details of a hook. */
-export function messageOf(body: unknown, status: number): string {
+export const messageOf = (body: unknown, status: number): string => withFieldName(answerOf(body, status));
+
+function answerOf(body: unknown, status: number): string {
   const error = textOf(body, 'error');
   const details = textOf(body, 'details');
   const message = textOf(body, 'message') ?? (error !== null && details !== null ? `${error}: ${details}` : error);
-  return message === null ? `The server answered with status ${status}.` : withField(message);
+  return message ?? `The server answered with status ${status}.`;
 }
 
 /** Throws the error of a request without a response. @throws RequestError; DOMException if the request was aborted */
@@ -90,7 +107,8 @@ export async function sendRequest(url: string, init: RequestInit = {}): Promise<
   // The node's errors are plain text, this server's errors are JSON, and a proxy's errors are HTML.
   const isPlain = headers.get('content-type')?.startsWith('text/plain') === true;
   const body = parsedJson(text) ?? (isPlain ? { message: text.slice(0, MAX_ERROR) } : undefined);
-  throw new RequestError(status, messageOf(body, status), headers.has(HISTORY_HEADER));
+  const answer = answerOf(body, status);
+  throw new RequestError(status, withFieldName(answer), headers.has(HISTORY_HEADER), answer);
 }
 
 /** First blocks of the server by responses that may lack older items. */

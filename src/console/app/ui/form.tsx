@@ -4,7 +4,7 @@
  */
 import type { ComponentChildren, ComponentProps } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { assertRequestError } from '../api/api.ts';
+import { assertRequestError, type FieldLabels, withFieldName } from '../api/api.ts';
 import { visible } from '../chain/format.ts';
 import { announce, Button } from './parts.tsx';
 
@@ -125,8 +125,15 @@ interface Action<Result> {
   cancel(): void;
 }
 
-/** Returns the state of a component's requests. @param onSuccess called when a request has succeeded */
-export function useAction<Result = unknown>(onSuccess: () => void = () => {}): Action<Result> {
+/**
+ * Returns the state of a component's requests.
+ * @param onSuccess called when a request has succeeded
+ * @param labels name the fields of a request in its problem
+ */
+export function useAction<Result = unknown>(
+  onSuccess: () => void = () => {},
+  labels: FieldLabels = {},
+): Action<Result> {
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState<string | null>(null);
   const [result, setResult] = useState<Result | null>(null);
@@ -157,7 +164,7 @@ export function useAction<Result = unknown>(onSuccess: () => void = () => {}): A
           (error: unknown) => {
             if (controller.signal.aborted && error instanceof DOMException) return;
             assertRequestError(error);
-            if (!controller.signal.aborted) setProblem(error.message);
+            if (!controller.signal.aborted) setProblem(withFieldName(error.answer, labels));
           },
         )
         .finally(() => {

@@ -208,7 +208,7 @@ function OrphanFacts({ fork, hash }: { fork: ForkObject; hash: string }) {
           source={`/stackside/v1/forks/${fork.index_block_hash}`}
           facts={[
             ['Height', count(block.height)],
-            ['On the chain', wasCanonicalText(block.was_canonical)],
+            ['Was on the chain', wasCanonicalText(block.was_canonical)],
             ['Hash', <Hash value={block.hash} whole copy="block hash" />],
             ['Index block hash', <Hash value={block.index_block_hash} whole copy="index block hash" />],
             ['Bitcoin block', <BitcoinBlockLink height={block.burn_block_height} />],

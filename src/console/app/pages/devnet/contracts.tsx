@@ -161,7 +161,8 @@ function CallForm({ contract, name, args, accounts }: CallFormProps) {
   const [areLiteral, setAreLiteral] = useState(false);
   const [isSubmitted, setIsSubmitted] = useState(false);
   const { sender, field: senderField } = useSender(accounts);
-  const { run, result, problem, busy } = useAction<CallAnswer>();
+  const labels = Object.fromEntries(args.map((arg, index) => [`arguments/${index}`, visible(arg.name)]));
+  const { run, result, problem, busy } = useAction<CallAnswer>(undefined, labels);
   const { values, mistakes } = areLiteral ? { values: [], mistakes: [] } : encodeArguments(args, draft);
   const shownMistakes = isSubmitted ? mistakes : [];
 

@@ -4,7 +4,8 @@
  */
 import { useState } from 'preact/hooks';
 import { contractNameOf } from '../../../../codec/address.ts';
-import { type Answer, get, post } from '../../api/api.ts';
+import { MAX_BLOCKS, MAX_FORK_DEPTH, MAX_STEP } from '../../../../devnet/limits.ts';
+import { type Answer, type FieldLabels, get, post, RequestError } from '../../api/api.ts';
 import { tipVersion } from '../../api/live.ts';
 import { mapLoaded, useGet } from '../../api/use-answer.ts';
 import { count, duration, exactTime, plural, visible } from '../../chain/format.ts';
@@ -45,7 +46,7 @@ export function DevnetControls() {
       {(state) => (
         <>
           <Figures label="The simulated chain" figures={figuresOf(state, pending)} />
-          <SimulatedNode />
+          <SimulatedNode state={state} />
           <div class="grid">
             <Accounts state={state} />
             <div class="stack page">
@@ -76,8 +77,9 @@ const Accounts = ({ state: { accounts, faucet } }: { state: State }) => (
     label="Accounts of the devnet"
     rows={[...accounts, { name: 'faucet', ...faucet }]}
     keyOf={({ name }) => name}
+    stacked
     columns={[
-      ['Name', '', ({ name }) => <ChainText text={name} />],
+      ['Name', 'first', ({ name }) => <ChainText text={name} />],
       ['Address', '', ({ address }) => <Principal principal={address} copy />],
       ['Balance', 'number', ({ balance }) => <Stx micro={balance} />],
     ]}
@@ -151,6 +153,8 @@ interface Field {
   type?: 'number';
   /** The smallest number, and distance between two (default: 1). */
   step?: number;
+  /** Bounds of a number (default minimum: the step). */
+  bounds?: (state: State) => { min?: number; max: number };
   /** Whether it may be left empty. */
   isOptional?: boolean;
 }
@@ -158,6 +162,8 @@ interface Field {
 interface Command {
   action: string;
   fields: readonly Field[];
+  /** Names of the fields in errors. */
+  labels?: FieldLabels;
   /** Runs the command. @returns its result, as a sentence */
   run: (value: (name: string) => string) => Promise<string>;
 }
@@ -166,15 +172,25 @@ interface Command {
 const parseDistance = (value: (name: string) => string): { count: number } | { until_height: number } =>
   value('until') === '' ? { count: Number(value('count')) } : { until_height: Number(value('until')) };
 
-const DISTANCE_FIELDS: readonly Field[] = [
-  { name: 'count', label: 'Blocks', value: '1', type: 'number' },
-  { name: 'until', label: 'or up to height', value: '', type: 'number', isOptional: true },
+/** Returns the fields of a distance. @param heightOf returns the current height */
+const distanceFields = (heightOf: (state: State) => number): readonly Field[] => [
+  { name: 'count', label: 'Blocks', value: '1', type: 'number', bounds: () => ({ max: MAX_BLOCKS }) },
+  {
+    name: 'until',
+    label: 'or up to height',
+    value: '',
+    type: 'number',
+    isOptional: true,
+    bounds: (state) => ({ min: heightOf(state) + 1, max: heightOf(state) + MAX_BLOCKS }),
+  },
 ];
+const DISTANCE_LABELS = { count: 'Blocks', until_height: 'Height' };
 
 const COMMANDS: readonly Command[] = [
   {
     action: 'Mine',
-    fields: DISTANCE_FIELDS,
+    fields: distanceFields(({ tip }) => tip.height),
+    labels: DISTANCE_LABELS,
     async run(value) {
       const { blocks } = await post('/stackside/v1/devnet/mine', {}, parseDistance(value));
       return `Mined ${heights(blocks)}.`;
@@ -182,7 +198,8 @@ const COMMANDS: readonly Command[] = [
   },
   {
     action: 'Mine Bitcoin blocks',
-    fields: DISTANCE_FIELDS,
+    fields: distanceFields(({ bitcoin }) => bitcoin.height),
+    labels: DISTANCE_LABELS,
     async run(value) {
       const { bitcoin_blocks: blocks } = await post('/stackside/v1/devnet/bitcoin', {}, parseDistance(value));
       return `Made ${heights(blocks)}, each with the first block of a tenure.`;
@@ -190,7 +207,10 @@ const COMMANDS: readonly Command[] = [
   },
   {
     action: 'Fork',
-    fields: [{ name: 'depth', label: 'Blocks to orphan', value: '1', type: 'number' }],
+    fields: [
+      { name: 'depth', label: 'Blocks to orphan', value: '1', type: 'number', bounds: () => ({ max: MAX_FORK_DEPTH }) },
+    ],
+    labels: { depth: 'Blocks to orphan' },
     async run(value) {
       const body = { depth: Number(value('depth')) };
       const { blocks, orphaned } = await post('/stackside/v1/devnet/fork', {}, body);
@@ -208,6 +228,7 @@ const COMMANDS: readonly Command[] = [
   {
     action: 'Go back',
     fields: [{ name: 'place', label: 'To a snapshot, or a height', value: 'default' }],
+    labels: { snapshot: 'The snapshot', index_block_hash: 'The height' },
     async run(value) {
       const target = value('place');
       const { orphaned } = await post('/stackside/v1/devnet/revert', {}, await toTargetBody(target));
@@ -219,8 +240,16 @@ const COMMANDS: readonly Command[] = [
     action: 'Fund',
     fields: [
       { name: 'address', label: 'Address', value: '' },
-      { name: 'amount', label: 'STX', value: '100', type: 'number', step: 0.000001 },
+      {
+        name: 'amount',
+        label: 'STX',
+        value: '100',
+        type: 'number',
+        step: 0.000001,
+        bounds: ({ faucet }) => ({ max: Math.floor(Number(faucet.balance) / 1_000_000) }),
+      },
     ],
+    labels: { amount: 'The amount in micro-STX' },
     async run(value) {
       const address = value('address');
       const amount = String(BigInt(Math.round(Number(value('amount')) * 1_000_000)));
@@ -230,7 +259,9 @@ const COMMANDS: readonly Command[] = [
   },
   {
     action: 'Let time pass',
-    fields: [{ name: 'minutes', label: 'Minutes', value: '10', type: 'number' }],
+    fields: [
+      { name: 'minutes', label: 'Minutes', value: '10', type: 'number', bounds: () => ({ max: MAX_STEP / 60 }) },
+    ],
     async run(value) {
       const seconds = 60 * Number(value('minutes'));
       await post('/stackside/v1/devnet/time', {}, { seconds });
@@ -244,30 +275,35 @@ const isHeight = (target: string): boolean => /^\d+$/.test(target);
 /** Returns the body that identifies a snapshot, or the block at a height. @throws RequestError if there is no block */
 async function toTargetBody(target: string): Promise<{ snapshot: string } | { index_block_hash: string }> {
   if (!isHeight(target)) return { snapshot: target };
-  const { index_block_hash } = await get('/extended/v2/blocks/{height_or_hash}', { height_or_hash: target });
-  return { index_block_hash };
+  try {
+    const { index_block_hash } = await get('/extended/v2/blocks/{height_or_hash}', { height_or_hash: target });
+    return { index_block_hash };
+  } catch (error) {
+    if (!(error instanceof RequestError) || error.status !== 404) throw error;
+    throw new RequestError(404, `This server has no block ${target}.`);
+  }
 }
 
-const SimulatedNode = () => (
+const SimulatedNode = ({ state }: { state: State }) => (
   <Panel title="Simulated node" source={SOURCE}>
     <div class="panel-body grid" style={{ '--column': '26rem' }}>
       {COMMANDS.map((command) => (
-        <CommandForm key={command.action} {...command} />
+        <CommandForm key={command.action} {...command} state={state} />
       ))}
     </div>
   </Panel>
 );
 
-function CommandForm({ action, fields, run: runCommand }: Command) {
-  const { run, result, problem, busy } = useAction<string>();
+function CommandForm({ action, fields, labels, run: runCommand, state }: Command & { state: State }) {
+  const { run, result, problem, busy } = useAction<string>(undefined, labels);
   return (
     <Form class="form row" aria-label={action} onSubmit={(value) => run(() => runCommand(value), String)}>
-      {fields.map(({ name, label, value, type, step = 1, isOptional = false }) => (
+      {fields.map(({ name, label, value, type, step = 1, bounds, isOptional = false }) => (
         <TextField
           key={name}
           name={name}
           label={label}
-          {...(type === undefined ? {} : { type, min: step, step })}
+          {...(type === undefined ? {} : { type, min: step, step, ...bounds?.(state) })}
           defaultValue={value}
           required={!isOptional}
         />
@@ -321,9 +357,15 @@ export function FailedCall({ id }: { id: string }) {
   );
 }
 
-/** Renders buttons that mine the next block, and that replace or drop a transaction. @param fee in micro-STX */
+const REPLACE_LABELS = { tx_id: 'The transaction', fee: 'Fee in micro-STX' };
+
+/**
+ * Renders buttons that mine the next block, and that replace or drop a transaction. The node can't replace the
+ * transactions that simulated users announced, which its state doesn't have. @param fee in micro-STX
+ */
 export function PendingSteps({ id, fee }: { id: string; fee: string }) {
-  const { run, problem, busy } = useAction();
+  const { data: state } = useGet(SOURCE, {}, `${tipVersion.value} ${every(STATE_EVERY)}`);
+  const { run, problem, busy } = useAction(undefined, REPLACE_LABELS);
   const [newFee, setNewFee] = useState(String(2n * BigInt(fee)));
   const mine = () => post('/stackside/v1/devnet/mine', {}, {});
   const drop = () => post('/stackside/v1/devnet/drop', {}, { tx_id: id });
@@ -336,8 +378,19 @@ export function PendingSteps({ id, fee }: { id: string; fee: string }) {
     <Form class="form row" aria-label="Steps of the simulated node" onSubmit={replace}>
       <Button text="Mine a block" disabled={busy} onClick={() => run(mine, 'Mined a block')} />
       <Button text="Drop" disabled={busy} onClick={() => run(drop, 'Dropped the transaction')} />
-      <TextField label="Fee in micro-STX" value={newFee} onChange={setNewFee} />
-      <Button text="Replace" type="submit" disabled={busy} />
+      {state?.pending.includes(id) === true ? (
+        <>
+          <TextField
+            label="Fee in micro-STX"
+            type="number"
+            required
+            min={String(BigInt(fee) + 1n)}
+            value={newFee}
+            onChange={setNewFee}
+          />
+          <Button text="Replace" type="submit" disabled={busy} />
+        </>
+      ) : null}
       <Problem text={problem} />
     </Form>
   );
