@@ -271,6 +271,11 @@ export class SimulatedChain {
     return this.bitcoinIsAhead ? this.#burnTip : this.#tip.burnView;
   }
 
+  /** Returns the simulated user with an address. */
+  userAt(address: string): Account | undefined {
+    return this.#mempool?.traffic.users.find((user) => user.address === address);
+  }
+
   /** Ids of pending transactions that simulated users announced. */
   get announcedIds(): readonly string[] {
     return this.#mempool?.announcedIds ?? [];

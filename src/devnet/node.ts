@@ -661,12 +661,13 @@ export class SimulatedNode {
     return this.#runCommand(async () => {
       const { raw, origin } = this.#requirePending(id);
       const signing = this.#signing(origin.account.address);
-      const { account } = signing ?? {};
+      // A fork makes transactions of simulated users pending again.
+      const account = signing?.account ?? this.chain.userAt(origin.account.address);
       const replacement = account === undefined ? null : withFee(raw, { ...origin, account, fee }, this.chain.network);
-      if (signing === null || replacement === null) {
+      if (replacement === null) {
         throw fieldError('tx_id', 'must have one signature, no sponsor, and an account with a key in this devnet');
       }
-      const replaced = await this.#submitFrom(replacement, ['fee'], signing.isSigned);
+      const replaced = await this.#submitFrom(replacement, ['fee'], signing?.isSigned ?? true);
       if (this.options.automine) await this.#minePending();
       return replaced;
     });

@@ -415,6 +415,22 @@ test('a transaction with a higher fee replaces one with the same nonce', async (
   expect(await statusOf(dear)).toBe('success');
 });
 
+test('a transaction of a simulated user that a fork made pending again can be replaced', async () => {
+  await using busy = await demo({ pastBlocks: '19' });
+  const { pending } = await busy.steer('/stackside/v1/devnet/fork', { depth: 3 });
+  const facts = async (id: string) =>
+    await busy.json<{ sponsored: boolean; fee_rate: string }>(`/extended/v1/tx/${id}`);
+  const all = await Promise.all(pending.map(async (id) => ({ id, ...(await facts(id)) })));
+  const { id, fee_rate: fee } = all.find(({ sponsored }) => !sponsored)!;
+  const body = { tx_id: id, fee: String(2 * Number(fee)) };
+  const { tx_id: replacement } = await busy.steer('/stackside/v1/devnet/replace', body);
+  const { tx_status: status } = await busy.json<{ tx_status: string }>(`/extended/v1/tx/${id}`);
+  expect([status, (await facts(replacement)).fee_rate]).toEqual(['dropped_replace_by_fee', body.fee]);
+  await busy.steer('/stackside/v1/devnet/mine');
+  const mined = await busy.json<{ tx_status: string }>(`/extended/v1/tx/${replacement}`);
+  expect(mined.tx_status).not.toBe('pending');
+});
+
 test('an invalid body is rejected with the name of the field', async () => {
   const refusals: [path: string, body: unknown, message: string][] = [
     ['/stackside/v1/devnet/mine', { count: 0 }, 'body/count must be >= 1'],

@@ -395,7 +395,11 @@ function Waiting({ transaction }: { transaction: PendingTransaction }) {
         <>
           <Prospects transaction={transaction} />
           {isDevnet() === true ? (
-            <OnDevnet>{({ PendingSteps }) => <PendingSteps key={id} id={id} fee={fee} />}</OnDevnet>
+            <OnDevnet>
+              {({ PendingSteps }) => (
+                <PendingSteps key={id} id={id} fee={fee} isSponsored={sponsorOf(transaction) !== null} />
+              )}
+            </OnDevnet>
           ) : null}
         </>
       )}

@@ -360,10 +360,10 @@ export function FailedCall({ id }: { id: string }) {
 const REPLACE_LABELS = { tx_id: 'The transaction', fee: 'Fee in micro-STX' };
 
 /**
- * Renders buttons that mine the next block, and that replace or drop a transaction. The node can't replace the
- * transactions that simulated users announced, which its state doesn't have. @param fee in micro-STX
+ * Renders buttons that mine the next block, and that replace or drop a transaction. The node can't replace sponsored
+ * transactions, and those that simulated users announced, which its state doesn't have. @param fee in micro-STX
  */
-export function PendingSteps({ id, fee }: { id: string; fee: string }) {
+export function PendingSteps({ id, fee, isSponsored }: { id: string; fee: string; isSponsored: boolean }) {
   const { data: state } = useGet(SOURCE, {}, `${tipVersion.value} ${every(STATE_EVERY)}`);
   const { run, problem, busy } = useAction(undefined, REPLACE_LABELS);
   const [newFee, setNewFee] = useState(String(2n * BigInt(fee)));
@@ -378,7 +378,7 @@ export function PendingSteps({ id, fee }: { id: string; fee: string }) {
     <Form class="form row" aria-label="Steps of the simulated node" onSubmit={replace}>
       <Button text="Mine a block" disabled={busy} onClick={() => run(mine, 'Mined a block')} />
       <Button text="Drop" disabled={busy} onClick={() => run(drop, 'Dropped the transaction')} />
-      {state?.pending.includes(id) === true ? (
+      {!isSponsored && state?.pending.includes(id) === true ? (
         <>
           <TextField
             label="Fee in micro-STX"
