@@ -5,23 +5,19 @@
 const CREDENTIALS = /^([\w+.-]+:\/\/)([^:@/?#]*:)?(?:[^/]*@|(?<=:).*@)/;
 /** The query of a URL, which may contain passwords and tokens. */
 const QUERY = /^([\w+.-]+:\/\/[^?]*\?)(.+)$/;
-/** A parameter of a query, by its name. */
-const PARAMETER = /^([\w.-]+)=/;
 /** A parameter of PostgreSQL that is no secret. Operators check in messages how the connection is encrypted. */
-const PUBLIC_PARAMETER = /^(?:sslmode|sslrootcert)=[\w./-]*$/;
+const PUBLIC_PARAMETER = /^(?:sslmode=(?:disable|allow|prefer|require|verify-ca|verify-full)|sslrootcert=[\w./-]*)$/;
 
-/** Replaces the values in a query by `***`; the whole query if a text in it isn't a parameter. */
-function maskQuery(query: string): string {
-  const parameters = query.split('&');
-  if (!parameters.every((parameter) => PARAMETER.test(parameter))) return '***';
-  const maskParameter = (parameter: string): string =>
-    PUBLIC_PARAMETER.test(parameter) ? parameter : `${PARAMETER.exec(parameter)?.[1]}=***`;
-  return parameters.map(maskParameter).join('&');
-}
+/** Replaces the parameters of a query by `***`, also their names: an unescaped password looks like several parameters. */
+const maskQuery = (query: string): string =>
+  query
+    .split('&')
+    .map((parameter) => (PUBLIC_PARAMETER.test(parameter) ? parameter : '***'))
+    .join('&');
 
 /**
  * Replaces the password in the text of a URL by `***`; also a user name without a password, which may be a token, and the
- * values in its query.
+ * parameters in its query.
  */
 export const withoutCredentials = (text: string): string =>
   text

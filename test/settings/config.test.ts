@@ -65,11 +65,7 @@ describe('settings', () => {
     [{ apiPort: '70000' }, {}, '--api-port is "70000".'],
     [{ apiPort: '1.5' }, {}, '--api-port is "1.5".'],
     [{ snp: 'http://redis' }, {}, '--snp is "http://redis".'],
-    [
-      { cluster: 'postgress://user@host/db?password=secret' },
-      {},
-      '--cluster is "postgress://***@host/db?password=***".',
-    ],
+    [{ cluster: 'postgress://user@host/db?password=secret' }, {}, '--cluster is "postgress://***@host/db?***".'],
     [{ snp: 'redis://user:secret@' }, {}, '--snp is "redis://user:***@".'],
     [{ snpKeyPrefix: 'a b' }, {}, '--snp-key-prefix is "a b".'],
     [{}, { STACKSIDE_API_PORT: 'x' }, 'STACKSIDE_API_PORT is "x".'],
