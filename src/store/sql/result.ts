@@ -91,32 +91,20 @@ const notOneQueryError = (cause?: unknown): OperatorError =>
     { cause },
   );
 
-const [BEFORE, AFTER] = ['SELECT 1 FROM (\n', '\n)'];
-
-/** The error of a text that isn't a single SELECT; null if it is one. SQLite's grammar accepts nothing else as a subquery. */
-function selectError(db: Connection, sql: string): SQLiteError | null {
+/** Whether a text is a single SELECT: SQLite's grammar accepts nothing else as a subquery. */
+function isOneSelect(db: Connection, sql: string): boolean {
   try {
-    db.compiled(`${BEFORE}${sql.replace(EXPLAIN, '')}${AFTER}`).finalize();
-    return null;
+    db.compiled(`SELECT 1 FROM (\n${sql.replace(EXPLAIN, '')}\n)`).finalize();
+    return true;
   } catch (error) {
-    if (error instanceof SQLiteError) return error;
+    if (error instanceof SQLiteError) return false;
     throw error;
   }
 }
 
-const isOneSelect = (db: Connection, sql: string): boolean => selectError(db, sql) === null;
-
-/**
- * The words of statements that write to tables or views, which SQLite may refuse for another reason. `REPLACE` is also a
- * function, so the mistake is `INTO`.
- */
-const WRITES = /^(ALTER|ANALYZE|CREATE|DELETE|DROP|INSERT|INTO|REINDEX|UPDATE)\b/i;
-
-/** Whether a wrong statement writes: as a subquery, it fails at the word that says so. */
-function isWrite(db: Connection, sql: string): boolean {
-  const offset = (selectError(db, sql)?.byteOffset ?? -1) - BEFORE.length;
-  return offset >= 0 && WRITES.test(Buffer.from(sql.replace(EXPLAIN, '')).subarray(offset).toString());
-}
+/** A statement that writes, after spaces and comments. Its own mistakes don't matter, because it isn't accepted anyway. */
+const WRITE =
+  /^(?:\s|--[^\n]*\n|\/\*(?:[^*]|\*(?!\/))*\*\/)*(?:EXPLAIN\s+(?:QUERY\s+PLAN\s+)?)?(?:ALTER|ANALYZE|CREATE|DELETE|DROP|INSERT|REINDEX|REPLACE|UPDATE)\b/i;
 
 /**
  * Prepares the operator's statement.
@@ -128,7 +116,7 @@ function preparedQuery(db: Connection, sql: string) {
   } catch (error) {
     // Bun throws this for a text without a statement.
     if (error instanceof RangeError) throw new OperatorError('The query is empty.', 'Give a query.', { cause: error });
-    if (error instanceof SQLiteError && isWrite(db, sql)) throw notOneQueryError(error);
+    if (error instanceof SQLiteError && WRITE.test(sql)) throw notOneQueryError(error);
     throw error;
   }
 }
