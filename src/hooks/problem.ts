@@ -38,6 +38,7 @@ export const tooManyTries = (retryAfterSeconds: number, details: string): HookPr
 
 /** @param field its path with dots: `filters.events.0.sender` */
 export const invalidField = (field: string, rule: string): HookProblem => new HookProblem(400, `${field} ${rule}`);
+
 /** Checks a range of heights in a body. @throws HookProblem 400 that names the wrong bound */
 export function requireRange(from: number, to: number, tip: number): void {
   if (from > tip) throw invalidField('from_height', `must not be above the tip, which is at ${tip}`);

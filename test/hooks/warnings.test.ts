@@ -95,11 +95,11 @@ test.each<[warning: string, filter: object]>([
   [`value: this is not a Clarity value${NEVER}`, { type: 'nft_event', value: '0x0303' }],
   [`value: this is not a Clarity value${NEVER}`, { type: 'nft_event', value: `u${MAX}` }],
   ...['0xzz', '0xabc', '0x'].map((equals): [string, object] => [
-    'memo.equals: the digits after 0x are not the hex of whole bytes; only a memo with exactly this text matches',
+    'memo.equals: hex needs an even number of digits after 0x; only a memo with exactly this text matches',
     { type: 'stx_transfer', memo: { equals } },
   ]),
   ...['(some u7', '(ok (list u1)', '(some u7))', '(tuple (a "x)")'].map((equals): [string, object] => [
-    'argument.equals: a parenthesis has no counterpart; only a string argument with exactly this text matches',
+    'argument.equals: the parentheses are unbalanced; only a string argument with exactly this text matches',
     { type: 'contract_call', argument: { index: 0, equals } },
   ]),
   [

@@ -68,27 +68,24 @@ const MAX_MEMO_BYTES = 34;
 /** Finds texts that no memo can contain, and hex that isn't complete. */
 function* memoWarnings(filter: Filter): Iterable<Warning> {
   if (filter.type !== 'stx_transfer' || filter.memo === undefined) return;
-  const { equals } = filter.memo;
-  if (equals?.startsWith('0x') && !HEX.test(equals))
-    yield [
-      'memo.equals',
-      'the digits after 0x are not the hex of whole bytes; only a memo with exactly this text matches',
-    ];
   for (const [name, text] of Object.entries(filter.memo)) {
-    const isHex = name === 'equals' && HEX.test(text);
-    if (!isHex && utf8Bytes(text).length > MAX_MEMO_BYTES)
+    const isHex = name === 'equals' && text.startsWith('0x');
+    if (isHex && HEX.test(text)) continue;
+    if (utf8Bytes(text).length > MAX_MEMO_BYTES)
       yield [`memo.${name}`, `a memo has at most ${MAX_MEMO_BYTES} bytes; ${NEVER}`];
+    else if (isHex)
+      yield ['memo.equals', 'hex needs an even number of digits after 0x; only a memo with exactly this text matches'];
   }
 }
 
-/** Reports whether each parenthesis and brace outside of strings has its counterpart. */
+/** Reports whether the parentheses outside of strings are balanced. */
 function isBalanced(text: string): boolean {
-  const open: string[] = [];
-  for (const [character] of text.replace(/"(?:[^"\\]|\\.)*"/g, '').matchAll(/[(){}]/g)) {
-    if (character === '(' || character === '{') open.push(character);
-    else if (open.pop() !== (character === ')' ? '(' : '{')) return false;
+  let depth = 0;
+  for (const [character] of text.replace(/"(?:[^"\\]|\\.)*"/g, '').matchAll(/[()]/g)) {
+    depth += character === '(' ? 1 : -1;
+    if (depth < 0) return false;
   }
-  return open.length === 0;
+  return depth === 0;
 }
 
 /** Finds the `repr` of an argument that isn't complete. */
@@ -96,10 +93,7 @@ function* argumentWarnings(filter: Filter): Iterable<Warning> {
   if (filter.type !== 'contract_call' || filter.argument === undefined) return;
   const { equals } = filter.argument;
   if (equals.startsWith('(') && !isBalanced(equals))
-    yield [
-      'argument.equals',
-      'a parenthesis has no counterpart; only a string argument with exactly this text matches',
-    ];
+    yield ['argument.equals', 'the parentheses are unbalanced; only a string argument with exactly this text matches'];
 }
 
 /** Returns the types of the values that a text can stand for; none if it isn't the text of a value. */
