@@ -284,8 +284,8 @@ export class Archiver {
   /** Signs the head of a public archive, if it has changed. */
   async #sign(round: Round, { id, chain }: Head): Promise<void> {
     const { store, clock, signer } = this.#options;
-    const isNewBase = this.#signed?.base !== round.base;
-    if (signer === null || this.#identity === null || (this.#signed?.entry === id && !isNewBase)) return;
+    const isNewBase = (this.#signed?.base ?? null) !== round.base;
+    if (signer === null || this.#identity === null || ((this.#signed?.entry ?? 0) === id && !isNewBase)) return;
     if (isNewBase) this.#base = undefined;
     if (this.#base === undefined) this.#base = await findSignableBase(store, id);
     const head: ArchiveHead = {

@@ -1,4 +1,7 @@
-/** Locks that end with the process that holds them: one writer and one rebuild of a data directory, one devnet of a state. */
+/**
+ * Locks that end with the process that holds them: one writer and one rebuild per data directory, and one devnet per
+ * state file.
+ */
 import { SQLiteError } from 'bun:sqlite';
 import { type BigIntStats, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';

@@ -28,9 +28,11 @@ export const sql = {
   newest: orderedList<Row>({ select: `SELECT ${columns} FROM hook_backfills`, where: 'hook_id = ?1' }, [down('id')]),
   byUuid: query<Row, [string, number]>`SELECT ${columns} FROM hook_backfills WHERE uuid = ?1 AND hook_id = ?2`,
   byId: query<Row, [number]>`SELECT ${columns} FROM hook_backfills WHERE id = ?1`,
-  // The oldest of each hook, because a hook's backfills run one after the other; and the oldest dry run, which waits for no receiver.
+  // The oldest of each hook, because a hook's backfills run one after the other; and the oldest dry run, which waits for no
+  // receiver.
   next: query<Pick<Row, 'id'>>`
-    SELECT min(id) AS id FROM hook_backfills INDEXED BY hook_backfills_open WHERE ${isOpen} GROUP BY hook_id, dry_run ORDER BY 1`,
+    SELECT min(id) AS id FROM hook_backfills INDEXED BY hook_backfills_open WHERE ${isOpen}
+     GROUP BY hook_id, dry_run ORDER BY 1`,
   openOf: query<{ count: number }, [number]>`
     SELECT count(*) AS count FROM hook_backfills WHERE hook_id = ?1 AND ${isOpen}`,
   total: query<{ total: number }, [number]>`SELECT count(*) AS total FROM hook_backfills WHERE hook_id = ?1`,

@@ -125,7 +125,10 @@ export function eventRouter({ db, journal, identity, changed, log, ...options }:
   const addAttachments = attachmentWriter(db);
   const startOf = historyStarts(chain, () => requiresWhole);
   const addStartingAccount = startingAccountWriter(db);
-  /** Blocks that the history's start orphaned. The next event is the block that the history starts for, and reports them. */
+  /**
+   * Blocks that the history's start orphaned. The next event is the block that the history starts for, and reports them. A
+   * follower that stops between the two entries doesn't report them.
+   */
   let restarted: readonly Block[] = [];
 
   function addBlock(

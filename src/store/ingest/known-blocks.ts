@@ -47,7 +47,6 @@ export function knownBlocks(db: Database, journal: EntryReader) {
   const canonical = query<Stored<'blocks', 'height'>, [Uint8Array]>`
     SELECT height FROM blocks WHERE index_block_hash = ?1`.prepared(db);
   const orphan = branchesSql.orphan.prepared(db);
-  const highest = query<{ height: number | null }>`SELECT max(height) AS height FROM blocks`.prepared(db);
   const newest = query<Stored<'blocks', 'height' | 'index_block_hash' | 'signer_bits'>>`
     SELECT height, index_block_hash, signer_bits FROM blocks ORDER BY height DESC LIMIT 1`.prepared(db);
   const payloadEntry = query<Stored<'block_payloads', 'journal_id'>, [Uint8Array]>`
@@ -55,7 +54,7 @@ export function knownBlocks(db: Database, journal: EntryReader) {
   const historyStart = historyStartQuery(db);
   const branchAt = branchQuery(db, historyStart);
 
-  const tipHeight = (): number | null => highest.get()?.height ?? null;
+  const tipHeight = (): number | null => newest.get()?.height ?? null;
 
   /** Height of the block below the first one of the chain: 0, unless the history is partial. */
   const bottom = (): number => (historyStart()?.height ?? 1) - 1;

@@ -164,7 +164,7 @@ export interface Movement {
 
 /** Position of a walk through a history. */
 export interface HistoryPosition {
-  /** Position of the next transaction, or a lower one after the last. A transaction of block 0 has its position there. */
+  /** Position of the next transaction, or a lower one after the last. Transactions of block 0 have their positions there, although block 1 serves them. */
   position: number;
   /** Index of the next event in that transaction; the fee comes before the first event. */
   event: number;

@@ -111,6 +111,7 @@ export function openIndexFile(
   }
 
   idle.push(connect(first));
+  // From here on, `retire` closes them.
   opening.move();
   return {
     /** Whether the directory still has these files, of the version that this program reads. */

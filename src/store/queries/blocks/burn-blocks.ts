@@ -266,7 +266,7 @@ export function burnRewardQueries(db: Database) {
       return numberedPage(total, limit, offset, (first, last) => read.slotsOf.all(address, first, last), slotOf);
     },
 
-    /** Whether a Bitcoin block was announced or filled, or for `latest`, whether any has outputs. */
+    /** Whether a Bitcoin block is stored; for `latest`, whether any has outputs. */
     has(id: BlockId): boolean {
       const height = outputHeight(id);
       return height !== undefined && read.hashAt.get(height) !== null;

@@ -23,7 +23,7 @@ export const startOf = ({ first, length }: CycleTimes, cycle: number): number =>
 /** The cycle and the Bitcoin height at which a bond starts, and at which it unlocks. */
 export type BondSchedule = Stored<'bonds', 'first_cycle' | 'start_height' | 'unlock_cycle' | 'unlock_height'>;
 
-/** Returns the length of a cycle in Bitcoin blocks. It is no positive integer if a contract printed impossible numbers. */
+/** Returns the length of a cycle in Bitcoin blocks. It isn't a positive integer if a contract printed impossible numbers. */
 export const cycleLength = ({ first_cycle, start_height, unlock_cycle, unlock_height }: BondSchedule): number =>
   (unlock_height - start_height) / (unlock_cycle - first_cycle);
 
