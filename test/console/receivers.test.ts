@@ -50,7 +50,9 @@ async function running(command: readonly string[]): Promise<Running> {
 
 const block = (index: number, transactions: number) => ({
   block_identifier: { index, hash: `0x${index}` },
-  transactions: Array(transactions).fill({}),
+  transactions: Array.from({ length: transactions }, (_, i) => ({
+    transaction_identifier: { hash: `0x${index}${i}` },
+  })),
 });
 const bodyOf = (rollback: object[], apply: object[], uuid = '1') =>
   JSON.stringify({
@@ -96,7 +98,7 @@ const COMMANDS: Readonly<Record<Exclude<Language, 'curl'>, readonly string[] | n
 for (const [language, command] of Object.entries(COMMANDS)) {
   if (command === null) process.stderr.write(`${language} was not found: the test of its receiver is skipped.\n`);
   test.skipIf(command === null)(
-    `the receiver in ${language} handles each block once, ignores tests, and rejects other requests`,
+    `the receiver in ${language} handles each transaction once, ignores tests, and rejects other requests`,
     async () => {
       await using receiver = await running(command ?? []);
       const { url } = receiver;
@@ -110,12 +112,17 @@ for (const [language, command] of Object.entries(COMMANDS)) {
         [{ id: 'd', reason: 'test', body: bodyOf([], [block(6, 1)]) }, ['test']],
         [
           { id: 'e', body: FORK, signature: (signed) => `v1,b2xk ${signed}` },
-          ['undo block 7', 'block 8: 2 transactions'],
+          ['undo block 7: 1 transactions', 'block 8: 2 transactions'],
         ],
         // The block is gone already. Then it joins the chain again.
         [{ id: 'f', body: FORK }, []],
         [{ id: 'a' }, []],
-        [{ id: 'g', body: bodyOf([block(8, 2)], [block(7, 1)]) }, ['undo block 8', 'block 7: 1 transactions']],
+        [
+          { id: 'g', body: bodyOf([block(8, 2)], [block(7, 1)]) },
+          ['undo block 8: 2 transactions', 'block 7: 1 transactions'],
+        ],
+        // With other filters, a backfill sends more transactions of the block.
+        [{ id: 'h', reason: 'backfill', body: bodyOf([], [block(7, 3)]) }, ['block 7: 2 transactions']],
       ];
       for (const [delivery, expected] of deliveries) {
         expect(accepted).toContain(await send(url, delivery));
@@ -124,10 +131,10 @@ for (const [language, command] of Object.entries(COMMANDS)) {
         expect(lines).toEqual(expected);
       }
       const refused: Sent[] = [
-        { id: 'h', body: BODY.replace('"index":7', '"index":9'), signedBody: BODY },
-        { id: 'h', age: OVER },
-        { id: 'h', age: -OVER },
-        { id: 'h', signature: () => '' },
+        { id: 'i', body: BODY.replace('"index":7', '"index":9'), signedBody: BODY },
+        { id: 'i', age: OVER },
+        { id: 'i', age: -OVER },
+        { id: 'i', signature: () => '' },
         { id: 'h', signature: (signed) => signed.replace('v1,', 'v2,') },
         { id: 'h', signature: (signed) => signed.slice(0, -4) },
       ];

@@ -12,7 +12,6 @@ interface Operation {
 }
 
 interface Block {
-  block_identifier: { hash: string };
   transactions: { operations: Operation[] }[];
 }
 
@@ -29,8 +28,6 @@ export class GuestList {
   readonly guests = new Map<number, string>();
   /** Ids of deliveries that were handled: one may arrive twice. */
   readonly #handled = new Set<string>();
-  /** Hashes of the blocks in the list: a backfill sends a block again that a live delivery had. */
-  readonly #blocks = new Set<string>();
   readonly #key: Uint8Array;
 
   /** @param secret that signs the deliveries: `whsec_` and base64 */
@@ -47,12 +44,9 @@ export class GuestList {
     const isTest = request.headers.get('x-chainhook-reason') === 'test';
     if (!isTest && !this.#handled.has(id)) {
       const { event } = JSON.parse(body) as { event: { apply: Block[]; rollback: Block[] } };
-      // First what a fork took back.
-      const undone = event.rollback.filter((block) => this.#blocks.delete(block.block_identifier.hash));
-      for (const [ticket] of undone.flatMap(salesIn)) this.guests.delete(ticket);
-      const joined = event.apply.filter((block) => !this.#blocks.has(block.block_identifier.hash));
-      for (const [ticket, buyer] of joined.flatMap(salesIn)) this.guests.set(ticket, buyer);
-      for (const { block_identifier } of joined) this.#blocks.add(block_identifier.hash);
+      // First what a fork took back. A backfill may send a sale again, which then changes nothing.
+      for (const [ticket] of event.rollback.flatMap(salesIn)) this.guests.delete(ticket);
+      for (const [ticket, buyer] of event.apply.flatMap(salesIn)) this.guests.set(ticket, buyer);
       this.#handled.add(id);
     }
     return new Response(null, { status: 204 });
