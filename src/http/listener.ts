@@ -144,7 +144,10 @@ export function listenHttp<Data>({
     const url = absoluteUrl(request);
     if (url === null) return refuse(400, MALFORMED);
     if (Number(request.headers.get('content-length') ?? 0) > bodyLimit + BODY_MARGIN) {
-      return refuse(413, `The body must not be longer than ${bodyLimit} bytes`);
+      const refusal = refuse(413, `No request may have a body of more than ${bodyLimit} bytes`);
+      // Otherwise, the server would receive and discard the whole body.
+      refusal.headers.set('connection', 'close');
+      return refusal;
     }
     const plain = withPlainPath(url);
     // All handlers rely on this form of the URL.
@@ -247,7 +250,9 @@ export function startApi<Data>(options: ApiServerOptions<Data>): ApiServer {
     idleSeconds: IDLE_SECONDS,
     fetch: (request) => app.fetch(request),
     ...(pushed === undefined ? {} : { routes: pushed.routes, websocket: pushed.websocket }),
-    refuse: (status, message) => Response.json(problem(status, message), { status }),
+    // Without CORS, a web page would not see the reason.
+    refuse: (status, message) =>
+      Response.json(problem(status, message), { status, headers: { 'access-control-allow-origin': '*' } }),
   });
   app.server = server;
   return {

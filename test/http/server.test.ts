@@ -75,12 +75,19 @@ const inChunks = (): ReadableStream<Uint8Array> =>
   });
 
 test.each([
-  ['that declares its length', () => new Uint8Array(2_000_000), 1_000_000],
-  ['without a length', inChunks, 1_048_576],
-])('returns 413 as JSON for a long body %s', async (_, body, limit) => {
+  [
+    'that declares its length, and closes the connection',
+    () => new Uint8Array(2_000_000),
+    'No request may have a body of more than 1000000 bytes',
+    'close',
+  ],
+  ['without a length', inChunks, 'The body must not be longer than 1048576 bytes', null],
+])('returns 413 as JSON for a long body %s', async (_, body, message, connection) => {
   const response = await fetch(`${server.url}/stackside/v1/principals/balances`, { method: 'POST', body: body() });
   expect([response.status, await response.json()]).toEqual([
     413,
-    { statusCode: 413, error: 'Payload Too Large', message: `The body must not be longer than ${limit} bytes` },
+    { statusCode: 413, error: 'Payload Too Large', message },
   ]);
+  const { headers } = response;
+  expect([headers.get('connection'), headers.get('access-control-allow-origin')]).toEqual([connection, '*']);
 });
