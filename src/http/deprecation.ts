@@ -40,7 +40,7 @@ const PARAMETER = /\{(\w+)\}/g;
 const PAGE = ['limit', 'offset'] as const;
 
 /** Query parameters that change how much an answer contains, but not which data: a link without them has the same data. */
-const OF_FORM: ReadonlySet<string> = new Set([
+const PRESENTATION_PARAMETERS: ReadonlySet<string> = new Set([
   'limit',
   'unanchored',
   'exclude_function_args',
@@ -94,7 +94,7 @@ export function deprecationNotice(
     throw new Error(`${path} has no parameter ${name} to name its successor by`);
   }
   /** Query parameters that choose the data of the answer. */
-  const choosing = Object.keys(query).filter((name) => !OF_FORM.has(name));
+  const choosing = Object.keys(query).filter((name) => !PRESENTATION_PARAMETERS.has(name));
   /** Whether a request has a parameter that changes the data. */
   const isChosen = (name: string, sent: SentText): boolean => {
     const text = sent(name);

@@ -43,10 +43,13 @@ const passedOn = (): NodeJS.ProcessEnv =>
 function readyLine({ stdout }: ChildProcessWithoutNullStreams): Promise<Ready> {
   return new Promise((resolve, reject) => {
     let text = '';
+    let isComplete = false;
     stdout.setEncoding('utf8').on('data', (chunk: string) => {
+      if (isComplete) return;
       text += chunk;
       const [line = '', rest] = text.split('\n', 2);
-      if (rest === undefined) return;
+      isComplete = rest !== undefined;
+      if (!isComplete) return;
       try {
         resolve(JSON.parse(line) as Ready);
       } catch (cause) {

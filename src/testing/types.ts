@@ -373,8 +373,8 @@ export interface Devnet<C extends ContractTypes = ContractTypes> extends AsyncDi
   /**
    * Goes back to a named state, or to the state after one of the last 100 blocks, by an empty branch that is longer
    * than the chain. All pending transactions and those of the replaced blocks are dropped. Chainhooks are notified of the
-   * rollback. A named state also removes the chainhooks that were added after it, and restores the receiver's answer and
-   * the deliveries that wait for `next()`.
+   * rollback. A named state also removes the chainhooks that were added after it, restores the receiver's answer, and
+   * drops the deliveries since then that wait for `next()`.
    * @param to default the snapshot `default`
    */
   revert(to?: string | Pick<Block, 'index_block_hash'>): Promise<Reverted>;

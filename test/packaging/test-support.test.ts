@@ -166,6 +166,10 @@ describe('a chain that runs', () => {
   afterAll(() => chain.stop());
 
   test('rejects wrong arguments, and waits end', async () => {
+    const mistyped = 'SP2J6ZY48GV1EZ5V2V5RB9MP66SW86PYKKNRV9EJX';
+    for (const request of [() => chain.transfer(mistyped, 5n), () => chain.balance(mistyped)]) {
+      expect(await problemOf(request())).toEqual(['refused', expect.stringContaining('checksum')]);
+    }
     expect(await problemOf(chain.hooks.next())).toEqual(['refused', expect.stringContaining('chain.hooks.add()')]);
     expect(await problemOf(chain.fork(200))).toEqual([
       'refused',

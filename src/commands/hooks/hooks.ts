@@ -253,10 +253,11 @@ export async function backfill(
   const body = { from_height: fromHeight, to_height: toHeight, dry_run: dryRun };
   let job = await callFor(BackfillResponse, connection, 'POST', `${hookPath(uuid)}/backfills`, body);
   let isReported = false;
-  while (wait && (job.state === 'queued' || job.state === 'running')) {
+  const isOpen = (): boolean => job.state === 'queued' || job.state === 'running';
+  while (wait && isOpen()) {
     await Bun.sleep(POLL_MS);
     job = await callFor(BackfillResponse, connection, 'GET', `${hookPath(uuid)}/backfills/${job.id}`);
-    if (isReported || dryRun || job.state === 'completed') continue;
+    if (isReported || dryRun || !isOpen()) continue;
     const problem = await backfillObstacle(connection, uuid);
     if (problem === null) continue;
     process.stderr.write(`${printableText(problem)}\n`);
