@@ -374,7 +374,7 @@ class HookLists implements Disposable {
 
   /** The chainhooks interface that the routes call. */
   readonly api = {
-    access: { callerOf: () => ({ isOperator: true }), consumerOf: () => CONSUMER },
+    access: { callerOf: () => ({ consumer: CONSUMER, isOperator: true }) },
     ownerOf: () => CONSUMER,
     management: {
       page: (_read: HookReader, consumer: string, limit: number, offset: number, failing: boolean) =>
