@@ -105,17 +105,16 @@ export function readables(contractInterface: unknown): Readable[] {
 /** The user's input, by the path of the field. */
 export type Draft = ReadonlyMap<string, string>;
 
-/** A field in the form of an argument. */
+/** A field in the form of an argument: a choice, the number of items of a list, or otherwise a text. */
 export interface Field {
   /** Names of the argument and of tuple entries, indexes of items, `some`, `ok` and `err`, joined by dots. */
   path: string;
   /** The accepted input, in words. */
   help: string;
-  /** Kind of input: text, or the number of items of a list; null for a choice. */
-  typed: 'text' | 'items' | null;
-  choices: readonly string[];
-  /** Maximum number of items of a list; 0 for other inputs. */
-  maxItems: number;
+  /** The words of a choice. */
+  choices?: readonly string[];
+  /** Maximum number of items of a list. */
+  maxItems?: number;
 }
 
 /** Maximum items of a list in a form. Use a program for longer lists. */
@@ -142,23 +141,6 @@ function helpOf(type: AbiType): string {
   if ('string-ascii' in type) return `string-ascii: at most ${plural(type['string-ascii'].length, 'character')}`;
   if ('string-utf8' in type) return `string-utf8: at most ${plural(type['string-utf8'].length, 'character')}`;
   return '';
-}
-
-const fieldOf = (path: string, help: string, more: Partial<Field> = {}): Field => ({
-  path,
-  help,
-  typed: 'text',
-  choices: [],
-  maxItems: 0,
-  ...more,
-});
-
-/** Thrown if a draft has no wire form. */
-class DraftError extends Error {
-  override readonly name = 'DraftError';
-  constructor(readonly mistakes: readonly Mistake[]) {
-    super('the draft has mistakes');
-  }
 }
 
 const INTEGERS = {
@@ -220,100 +202,83 @@ function encodeInput(type: AbiType, text: string): Uint8Array | string {
 const lengthMistake = (length: number, limit: number, unit: string): string | null =>
   length > Math.min(limit, MAX_VALUE_SIZE) ? `has ${plural(length, unit)}, and at most ${count(limit)} fit` : null;
 
-/** The form of an argument: its fields, with those of its parts, and its serialized value. */
+/** The form of an argument: its fields, with those of its parts, and its serialized value or all mistakes of its draft. */
 interface ArgumentForm {
   fields: readonly Field[];
-  /** @throws DraftError */
-  encode: () => Uint8Array;
+  /** The serialized value; null if there are mistakes. */
+  value: Uint8Array | null;
+  mistakes: readonly Mistake[];
+}
+
+/** Returns the form of a value with parts. @param encode serializes the value from those of its parts */
+function joinForms(
+  fields: readonly Field[],
+  parts: readonly ArgumentForm[],
+  encode: (values: Uint8Array[]) => Uint8Array,
+): ArgumentForm {
+  const values = parts.flatMap(({ value }) => value ?? []);
+  return {
+    fields: [...fields, ...parts.flatMap((part) => part.fields)],
+    value: values.length < parts.length ? null : encode(values),
+    mistakes: parts.flatMap(({ mistakes }) => mistakes),
+  };
 }
 
 function buildForm({ name: path, type }: Argument, draft: Draft): ArgumentForm {
   const inner = (name: string | number, type: AbiType) => buildForm({ name: `${path}.${name}`, type }, draft);
-  const choice = (help: string, choices: readonly string[]) => fieldOf(path, help, { choices, typed: null });
-  if (type === 'none') return { fields: [], encode: clarity.none };
+  if (type === 'none') return joinForms([], [], clarity.none);
   if (type === 'bool') {
-    return { fields: [choice('bool', BOOLS)], encode: () => clarity.bool(draftChoice(draft, path, BOOLS) === 'true') };
+    const isTrue = draftChoice(draft, path, BOOLS) === 'true';
+    return joinForms([{ path, help: 'bool', choices: BOOLS }], [], () => clarity.bool(isTrue));
   }
   if (typeof type === 'object' && 'optional' in type) {
-    const fields = [choice('optional', OPTIONS)];
-    if (draftChoice(draft, path, OPTIONS) === 'none') return { fields, encode: clarity.none };
-    const some = inner('some', type.optional);
-    return { fields: [...fields, ...some.fields], encode: () => clarity.some(some.encode()) };
+    const choice = { path, help: 'optional', choices: OPTIONS };
+    if (draftChoice(draft, path, OPTIONS) === 'none') return joinForms([choice], [], clarity.none);
+    return joinForms([choice], [inner('some', type.optional)], ([value]) => clarity.some(value!));
   }
   if (typeof type === 'object' && 'response' in type) {
     const isOk = draftChoice(draft, path, SIDES) === 'ok';
     const side = isOk ? inner('ok', type.response.ok) : inner('err', type.response.error);
-    return {
-      fields: [choice('response', SIDES), ...side.fields],
-      encode: () => (isOk ? clarity.ok : clarity.err)(side.encode()),
-    };
+    const encode = isOk ? clarity.ok : clarity.err;
+    return joinForms([{ path, help: 'response', choices: SIDES }], [side], ([value]) => encode(value!));
   }
   if (typeof type === 'object' && 'list' in type) {
     const maxItems = Math.min(type.list.length, MAX_ITEMS);
+    const field = { path, help: `list: the number of its items, at most ${count(maxItems)}`, maxItems };
     const text = draft.get(path) ?? '0';
     const length = Number(text);
-    const isNumber = Number.isInteger(length) && length >= 0 && length <= maxItems && String(length) === text;
-    const items = Array.from({ length: isNumber ? length : 0 }, (_, index) => inner(index, type.list.type));
-    const help = `list: the number of its items, at most ${count(maxItems)}`;
-    return {
-      fields: [fieldOf(path, help, { typed: 'items', maxItems }), ...items.flatMap(({ fields }) => fields)],
-      encode() {
-        if (isNumber) return clarity.list(encodeAll(items));
-        throw new DraftError([{ path, message: `must be a number of items from 0 to ${count(maxItems)}` }]);
-      },
-    };
+    if (!Number.isInteger(length) || length < 0 || length > maxItems || String(length) !== text) {
+      const message = `must be a number of items from 0 to ${count(maxItems)}`;
+      return { fields: [field], value: null, mistakes: [{ path, message }] };
+    }
+    const items = Array.from({ length }, (_, index) => inner(index, type.list.type));
+    return joinForms([field], items, clarity.list);
   }
   if (typeof type === 'object' && 'tuple' in type) {
     const entries = type.tuple.map((entry) => inner(entry.name, entry.type));
-    return {
-      fields: entries.flatMap(({ fields }) => fields),
-      encode() {
-        const values = encodeAll(entries);
-        // Built from entries, so that a key such as `__proto__` isn't special.
-        return clarity.tuple(Object.fromEntries(type.tuple.map(({ name }, nth) => [name, values[nth] as Uint8Array])));
-      },
-    };
+    // Built from entries, so that a key such as `__proto__` isn't special.
+    return joinForms([], entries, (values) =>
+      clarity.tuple(Object.fromEntries(type.tuple.map(({ name }, index) => [name, values[index]!]))),
+    );
   }
-  return {
-    fields: [fieldOf(path, helpOf(type))],
-    encode() {
-      const value = encodeInput(type, draft.get(path) ?? '');
-      if (typeof value === 'string') throw new DraftError([{ path, message: value }]);
-      return value;
-    },
-  };
+  const value = encodeInput(type, draft.get(path) ?? '');
+  const fields = [{ path, help: helpOf(type) }];
+  return typeof value === 'string'
+    ? { fields, value: null, mistakes: [{ path, message: value }] }
+    : { fields, value, mistakes: [] };
 }
 
 /** Returns the fields of an argument that its draft needs, with those of its parts. */
 export const formFields = (argument: Argument, draft: Draft): readonly Field[] => buildForm(argument, draft).fields;
-
-/** Returns all values. @throws DraftError with the mistakes of all */
-function encodeAll(parts: readonly ArgumentForm[]): Uint8Array[] {
-  const mistakes: Mistake[] = [];
-  const values = parts.map((part) => {
-    try {
-      return part.encode();
-    } catch (error) {
-      if (!(error instanceof DraftError)) throw error;
-      mistakes.push(...error.mistakes);
-      return new Uint8Array(0);
-    }
-  });
-  if (mistakes.length > 0) throw new DraftError(mistakes);
-  return values;
-}
 
 /** Returns the serialized arguments of a call, or all mistakes in its form. */
 export function encodeArguments(
   args: readonly Argument[],
   draft: Draft,
 ): { values: readonly Uint8Array[]; mistakes: readonly Mistake[] } {
-  try {
-    return { values: encodeAll(args.map((arg) => buildForm(arg, draft))), mistakes: [] };
-  } catch (error) {
-    if (error instanceof DraftError) return { values: [], mistakes: error.mistakes };
-    throw error;
-  }
+  const forms = args.map((arg) => buildForm(arg, draft));
+  const mistakes = forms.flatMap((form) => form.mistakes);
+  return { values: mistakes.length > 0 ? [] : forms.flatMap(({ value }) => value ?? []), mistakes };
 }
 
 /** Decodes a serialized value in hex; returns null if it is invalid. */

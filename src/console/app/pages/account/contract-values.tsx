@@ -204,7 +204,10 @@ interface ReadFormProps extends ContractReadsProps {
 function ReadForm({ contract, parameter, item, args }: ReadFormProps) {
   const { query } = url.value;
   const [draft, setDraft] = useState<Draft>(
-    () => new Map([...query].flatMap(([name, text]) => (name.startsWith(ARGUMENT) ? [[name.slice(4), text]] : []))),
+    () =>
+      new Map(
+        [...query].flatMap(([name, text]) => (name.startsWith(ARGUMENT) ? [[name.slice(ARGUMENT.length), text]] : [])),
+      ),
   );
   // Every node accepts the address of an account as the sender.
   const [deployer = ''] = contract.split('.');
@@ -269,24 +272,21 @@ interface ArgumentFieldsProps {
 /** Renders the fields of arguments that their draft needs. */
 export const ArgumentFields = ({ args, draft, mistakes, onChange }: ArgumentFieldsProps) => (
   <>
-    {fieldsOf(args, draft).map(({ path, help, typed, choices, maxItems }) => {
+    {fieldsOf(args, draft).map(({ path, help, choices, maxItems }) => {
       const value = draft.get(path) ?? '';
       const common = {
         label: visible(path),
         help,
         onChange: (changed: string) => onChange(new Map(draft).set(path, changed)),
       };
-      const mistake = mistakes.find((entry) => entry.path === path)?.message ?? null;
-      if (typed === null)
+      if (choices !== undefined)
         return <ChoiceField key={path} {...common} value={value || (choices[0] ?? '')} choices={choices} />;
-      const number = typed === 'items' ? { type: 'number' as const, min: 0, max: maxItems } : {};
       return (
         <TextField
           key={path}
           {...common}
-          value={value || (typed === 'items' ? '0' : '')}
-          mistake={mistake}
-          {...number}
+          {...(maxItems === undefined ? { value } : { value: value || '0', type: 'number', min: 0, max: maxItems })}
+          mistake={mistakes.find((entry) => entry.path === path)?.message ?? null}
         />
       );
     })}
@@ -439,11 +439,10 @@ export function ContractLogs({ contract, version, query, children }: ContractLog
   const results = logs.data?.results ?? [];
   const columns = logColumns(results.map(({ fields }) => fields));
   const fields = columns.map(({ path, name, isNumber }, index): Column<ReadLog> => {
-    const firstClass = index === 0 ? ' first' : '';
     if (path === '') {
       const renderValue = ({ tx_id, value, fields: parts }: ReadLog) =>
         parts === null ? <LongValue repr={value.repr} label={`Value that ${tx_id} printed`} maxLength={200} /> : null;
-      return [name, `fill${firstClass}`, renderValue];
+      return [name, index === 0 ? 'fill first' : 'fill', renderValue];
     }
     return [
       visible(name),
