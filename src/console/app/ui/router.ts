@@ -2,6 +2,7 @@
 import { computed, signal } from '@preact/signals';
 import { percentDecoded } from '../../../codec/utf8.ts';
 import { type PageName, pagePaths } from '../../page-paths.ts';
+import { urlOf } from '../api/api.ts';
 
 const readUrl = () => ({ path: location.pathname, query: new URLSearchParams(location.search), hash: location.hash });
 
@@ -33,10 +34,9 @@ export const lastPart = (path: string): string =>
 /** The page shown, with its parameters; null if no page has the path. */
 export const current = computed(() => pageAt(url.value.path));
 
-/** Returns the path of a page. @param params path parameters by name */
-export function pathTo(page: PageName, params: Readonly<Record<string, string | number>> = {}): string {
-  return pagePaths[page].replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(params[name] ?? ''));
-}
+/** Returns the path of a page. @param params path parameters by name; others become the query, without those that are null */
+export const pathTo = (page: PageName, params: Readonly<Record<string, string | number | null>> = {}): string =>
+  urlOf(pagePaths[page], params);
 
 /** Returns the current path with changed query parameters; null removes a parameter. */
 export function withQuery(changes: Readonly<Record<string, string | null>>): string {
@@ -45,8 +45,7 @@ export function withQuery(changes: Readonly<Record<string, string | null>>): str
     if (value === null) query.delete(name);
     else query.set(name, value);
   }
-  const text = query.toString();
-  return text === '' ? url.value.path : `${url.value.path}?${text}`;
+  return query.size === 0 ? url.value.path : `${url.value.path}?${query}`;
 }
 
 const newEntry = (): string => Math.random().toString(36);

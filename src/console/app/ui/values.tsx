@@ -189,8 +189,8 @@ export function Hash({ value, to, whole = false, copy }: HashProps) {
 }
 
 /** Returns the path of a principal's page: the page of a contract or of an account. */
-export const principalPath = (principal: string): string =>
-  principal.includes('.') ? pathTo('contract', { id: principal }) : pathTo('principal', { id: principal });
+export const principalPath = (principal: string, query: Readonly<Record<string, string>> = {}): string =>
+  pathTo(principal.includes('.') ? 'contract' : 'principal', { id: principal, ...query });
 
 interface PrincipalProps {
   principal: string;

@@ -121,9 +121,6 @@ export function startWatches(): void {
   });
 }
 
-const hookPath = ({ kind, id }: Watched): string =>
-  `${pathTo('newHook')}?${new URLSearchParams({ template: kind, of: id })}`;
-
 /** Renders a button that watches the shown object, and a link that creates a chainhook for it. */
 export function TellMe(watched: Watched) {
   const isWatched = watches.value.some((watch) => isSame(watch, watched));
@@ -135,7 +132,7 @@ export function TellMe(watched: Watched) {
         aria-pressed={isWatched}
         onClick={() => (isWatched ? stopWatching(watched) : startToWatch(watched))}
       />
-      <ButtonLink text="By a chainhook" href={hookPath(watched)} />
+      <ButtonLink text="By a chainhook" href={pathTo('newHook', { template: watched.kind, of: watched.id })} />
       {isWatched ? <span class="quiet">{notificationHint()}</span> : null}
     </section>
   );

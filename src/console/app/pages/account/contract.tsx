@@ -235,10 +235,8 @@ function definitionPath(contract: string, { kind, name }: Definition): string | 
   if (kind === 'fungible-token' || kind === 'non-fungible-token') {
     return pathTo('token', { asset: `${contract}::${name}` });
   }
-  const tab = kind === 'public' ? { tab: 'calls', [FUNCTION]: name } : { tab: 'read', [READ]: name };
-  return kind === 'public' || READABLE.includes(kind)
-    ? `${pathTo('contract', { id: contract })}?${new URLSearchParams(tab)}`
-    : null;
+  if (kind === 'public') return pathTo('contract', { id: contract, tab: 'calls', [FUNCTION]: name });
+  return READABLE.includes(kind) ? pathTo('contract', { id: contract, tab: 'read', [READ]: name }) : null;
 }
 
 function DefinitionName({ contract, definition }: { contract: string; definition: Definition }) {

@@ -156,7 +156,7 @@ const CURSOR = 'moves';
 
 /** Returns the path of a principal's transfers of a fungible token. */
 export const tokenMovesPath = (principal: string, asset: string): string =>
-  `${principalPath(principal)}?${new URLSearchParams({ tab: 'tokens', [TOKEN]: asset })}`;
+  principalPath(principal, { tab: 'tokens', [TOKEN]: asset });
 
 /** Renders the tokens of a principal, or its transfers of the token in the query. */
 export function Tokens(props: PrincipalProps) {

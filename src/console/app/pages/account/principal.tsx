@@ -196,7 +196,7 @@ function CycleRewards({ principal, version }: PrincipalProps) {
       empty="The principal stacked in no cycle."
       stacked
       columns={[
-        ['Cycle', 'first', ({ cycle }) => <a href={`${pathTo('staking')}?cycle=${cycle}`}>Cycle {count(cycle)}</a>],
+        ['Cycle', 'first', ({ cycle }) => <a href={pathTo('staking', { cycle })}>Cycle {count(cycle)}</a>],
         [
           'What',
           'nowrap',

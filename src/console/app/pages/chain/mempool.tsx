@@ -140,7 +140,7 @@ export function QueuePosition({ position }: { position: Answer<'/stackside/v1/me
       {projected === null ? null : (
         <p>
           {queuePositionText(projected)}{' '}
-          <a href={`${pathTo('mempool')}?block=${projected.block}`}>{blockTitle(projected.block)}</a>
+          <a href={pathTo('mempool', { block: projected.block })}>{blockTitle(projected.block)}</a>
         </p>
       )}
       {awaits.map((obstacle) =>

@@ -117,7 +117,7 @@ const Mined = ({ block, largest, isFresh }: TileProps<StripBlock> & { isFresh: b
 const Expected = ({ block, largest }: TileProps<ProjectedBlock>) => (
   <a
     class="tile wait"
-    href={`${pathTo('mempool')}?block=${block.block}`}
+    href={pathTo('mempool', { block: block.block })}
     style={tileStyle(block.size, largest, block.fees.median)}
     aria-current={Number(url.value.query.get('block')) === block.block ? 'true' : undefined}
   >

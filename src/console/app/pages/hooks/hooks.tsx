@@ -35,7 +35,7 @@ export function Hooks() {
       aside={
         <>
           {session.value?.access === 'key' ? <SignOut /> : null}
-          <ButtonLink text="New chainhook" href={newHookPath(chosen)} class="primary" />
+          <ButtonLink text="New chainhook" href={pathTo('newHook', { consumer: chosen })} class="primary" />
         </>
       }
     >
@@ -54,10 +54,6 @@ function SignOut() {
     </>
   );
 }
-
-/** Returns the path of the page that creates a chainhook. @param consumer null for the session's consumer */
-const newHookPath = (consumer: string | null): string =>
-  consumer === null ? pathTo('newHook') : `${pathTo('newHook')}?${new URLSearchParams({ consumer })}`;
 
 /** Renders the chainhooks and the secret of a consumer. @param consumer null for the session's consumer */
 const ConsumerHooks = ({ consumer }: { consumer: string | null }) => (
