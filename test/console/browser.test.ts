@@ -859,9 +859,11 @@ browserTest('a server with partial history shows its first block, and panels exp
     expect([path, await page.getByRole('alert').allTextContents()]).toEqual([path, []]);
   }
   const start = 'The history of this server begins at block 10.';
+  const { results } = await answerOf<{ results: { contract_id: string }[] }>(late, '/stackside/v1/contracts?limit=1');
   for (const [path, text] of [
     ['forks', `${start} Since then: No fork was seen.`],
     [`tokens/${alice.address}.none::none/0x01${'0'.repeat(32)}`, `${start} Since then: This token was never minted.`],
+    [`contracts/${results[0]?.contract_id}?tab=logs&to=1`, `${start} Since then: No log matches.`],
     [`transactions/0x${'77'.repeat(32)}`, `No transaction with this id has arrived. ${start}`],
   ]) {
     await follow(page, `/${path}`);

@@ -1,5 +1,5 @@
 /** Calls of the API, typed from its OpenAPI document, and the objects that several pages use. */
-import { parsedJson } from '../../../base/json.ts';
+import { isObject, parsedJson } from '../../../base/json.ts';
 import type { paths } from './openapi.d.ts';
 
 type Method = 'get' | 'post' | 'patch' | 'delete';
@@ -111,12 +111,12 @@ export async function sendRequest(url: string, init: RequestInit = {}): Promise<
   throw new RequestError(status, withFieldName(answer), headers.has(HISTORY_HEADER), answer);
 }
 
-/** First blocks of the server by responses that may lack older items. */
-const historyStarts = new WeakMap<object, string>();
+/** The member of a response that may lack older items: height of the server's first block. Copies of the response have it. */
+const HISTORY_FROM = Symbol('history from');
 
 /** Returns a sentence about the first block of the server if a response lacks older items, otherwise null. */
 export function historyNote(data: object): string | null {
-  const from = historyStarts.get(data);
+  const { [HISTORY_FROM]: from } = data as { [HISTORY_FROM]?: string };
   return from === undefined ? null : `The history of this server begins at block ${from}.`;
 }
 
@@ -126,8 +126,7 @@ export async function fetchJson(url: string, init: RequestInit = {}): Promise<un
   const value = parsedJson(await response.text().catch(throwUnreachable));
   if (value === undefined) throw new RequestError(response.status, messageOf(null, response.status));
   const from = response.headers.get(HISTORY_HEADER);
-  if (from !== null && typeof value === 'object' && value !== null) historyStarts.set(value, from);
-  return value;
+  return from !== null && isObject(value) ? { ...value, [HISTORY_FROM]: from } : value;
 }
 
 /** Returns a path such as `/extended/v2/blocks/{height_or_hash}` with its parameters, lists as repeated keys. */
