@@ -309,7 +309,7 @@ interface PagerProps {
   name?: string;
   /** Cursor of the next page, which is older; null on the last page. */
   next: string | null;
-  /** Cursor of the previous page; null on the first page. */
+  /** Cursor of the previous page; empty if that is the first page, null on the first page. */
   previous: string | null;
   total?: string | null;
 }
@@ -374,24 +374,28 @@ interface ListPage {
 }
 
 /** Returns the cursors of the pages next to a page; null if the list has only this one. */
-function pageCursors({ cursor, next_cursor, prev_cursor, offset = 0, limit = 0, total }: ListPage, isPaged: boolean) {
+function pageCursors(
+  { cursor, next_cursor, prev_cursor, offset = 0, limit = 0, total }: ListPage,
+  pager: ListFooterProps['pager'],
+): Pick<PagerProps, 'next' | 'previous'> | null {
+  if (pager === null) return null;
   // In v2, the next block is the newer one.
   if (next_cursor !== undefined) return { next: prev_cursor ?? null, previous: next_cursor };
   if (typeof cursor === 'object' && cursor !== null) return cursor;
-  return isPaged ? neighbourOffsets(offset, limit, offset + limit < (total ?? 0)) : null;
+  return pager === undefined ? null : neighbourOffsets(offset, limit, offset + limit < (total ?? 0));
 }
 
 interface ListFooterProps {
   page: ListPage;
   /** Word for an item, for the total: `holder`. */
   item?: string | undefined;
-  /** Name of the query parameter for the cursor or the offset. */
-  pager?: string | undefined;
+  /** Name of the query parameter for the cursor (default: `cursor`) or the offset; null to show no other pages. */
+  pager?: string | null | undefined;
 }
 
 /** Renders the links to other pages of a list, and its total; if it has only one page, its part of the total. */
 function ListFooter({ page, item, pager }: ListFooterProps) {
-  const cursors = pageCursors(page, pager !== undefined);
+  const cursors = pageCursors(page, pager);
   const total = item === undefined || page.total == null ? null : plural(page.total, item);
   if (cursors !== null) return <Pager name={pager ?? 'cursor'} {...cursors} total={total} />;
   return total === null || page.results.length >= (page.total ?? 0) ? null : (

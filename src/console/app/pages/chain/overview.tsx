@@ -4,7 +4,7 @@ import { useState } from 'preact/hooks';
 import { get, type ServerStatus } from '../../api/api.ts';
 import { tip, tipVersion } from '../../api/live.ts';
 import { consumerHeaders } from '../../api/session.ts';
-import { mapLoaded, useAnswer, useGet } from '../../api/use-answer.ts';
+import { useAnswer, useGet } from '../../api/use-answer.ts';
 import { bytes, count, duration, plural } from '../../chain/format.ts';
 import { failureLine, type Hook } from '../../chain/hooks.ts';
 import { firstSteps } from '../../chain/state.ts';
@@ -220,20 +220,18 @@ function Blocks() {
   );
 }
 
-function NewestTransactions() {
-  const newest = useGet('/extended/v3/transactions', { limit: 8 }, tipVersion.value);
-  return (
-    <ListPanel
-      title="Newest transactions"
-      loaded={mapLoaded(newest, ({ results }) => ({ results }))}
-      aside={<a href={pathTo('transactions')}>All</a>}
-      columns={NEWEST_COLUMNS}
-      keyOf={idOf}
-      empty="No transaction has arrived yet."
-      stacked
-    />
-  );
-}
+const NewestTransactions = () => (
+  <ListPanel
+    title="Newest transactions"
+    loaded={useGet('/extended/v3/transactions', { limit: 8 }, tipVersion.value)}
+    pager={null}
+    aside={<a href={pathTo('transactions')}>All</a>}
+    columns={NEWEST_COLUMNS}
+    keyOf={idOf}
+    empty="No transaction has arrived yet."
+    stacked
+  />
+);
 
 const ACTIVITIES = [
   ['Transactions', 'ok', 'transactions'],

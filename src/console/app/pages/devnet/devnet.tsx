@@ -7,7 +7,7 @@ import { contractNameOf } from '../../../../codec/address.ts';
 import { MAX_BLOCKS, MAX_FORK_DEPTH, MAX_STEP } from '../../../../devnet/limits.ts';
 import { type Answer, type FieldLabels, get, post, RequestError } from '../../api/api.ts';
 import { tipVersion } from '../../api/live.ts';
-import { mapLoaded, useGet } from '../../api/use-answer.ts';
+import { useGet } from '../../api/use-answer.ts';
 import { count, duration, exactTime, plural, visible } from '../../chain/format.ts';
 import { every } from '../../ui/clock.ts';
 import { CONTRACT } from '../../ui/columns.tsx';
@@ -116,30 +116,28 @@ function Snapshots({ state: { snapshots } }: { state: State }) {
   );
 }
 
-function Contracts() {
-  const newest = useGet('/stackside/v1/contracts', { limit: 8 }, tipVersion.value);
-  return (
-    <ListPanel
-      title="Newest contracts"
-      loaded={mapLoaded(newest, ({ results }) => ({ results }))}
-      aside={
-        <>
-          <a href={pathTo('newContract')}>Deploy a contract</a> <a href={pathTo('contracts')}>All</a>
-        </>
-      }
-      keyOf={({ contract_id: id }) => id}
-      empty="No contract was deployed yet."
-      columns={[
-        CONTRACT,
-        [
-          'Block',
-          'number',
-          ({ deployment }) => (deployment === null ? '–' : <BlockLink height={deployment.block_height} />),
-        ],
-      ]}
-    />
-  );
-}
+const Contracts = () => (
+  <ListPanel
+    title="Newest contracts"
+    loaded={useGet('/stackside/v1/contracts', { limit: 8 }, tipVersion.value)}
+    pager={null}
+    aside={
+      <>
+        <a href={pathTo('newContract')}>Deploy a contract</a> <a href={pathTo('contracts')}>All</a>
+      </>
+    }
+    keyOf={({ contract_id: id }) => id}
+    empty="No contract was deployed yet."
+    columns={[
+      CONTRACT,
+      [
+        'Block',
+        'number',
+        ({ deployment }) => (deployment === null ? '–' : <BlockLink height={deployment.block_height} />),
+      ],
+    ]}
+  />
+);
 
 const heights = (blocks: readonly { height: number }[]): string =>
   blocks.length === 0

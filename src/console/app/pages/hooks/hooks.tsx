@@ -3,7 +3,7 @@
 import { type Answer, get, post, remove } from '../../api/api.ts';
 import { tipVersion } from '../../api/live.ts';
 import { consumerHeaders, session, signOut } from '../../api/session.ts';
-import { mapLoaded, useAnswer, useGet } from '../../api/use-answer.ts';
+import { useAnswer, useGet } from '../../api/use-answer.ts';
 import { count, plural, visible } from '../../chain/format.ts';
 import { failingFirst, failureLine, type Hook, healthOf } from '../../chain/hooks.ts';
 import { every, now } from '../../ui/clock.ts';
@@ -152,7 +152,7 @@ function HookList({ consumer, isPart = false }: HookListProps) {
   return (
     <ListPanel
       title={title}
-      loaded={isPart ? mapLoaded(hooks, ({ results }) => ({ results })) : hooks}
+      loaded={hooks}
       // A link can't send the header that names another consumer.
       source={consumer === null || consumer === session.value?.consumer ? '/chainhooks/me' : undefined}
       aside={
@@ -160,8 +160,8 @@ function HookList({ consumer, isPart = false }: HookListProps) {
           <a href={withQuery({ consumer, offset: null })}>{plural(hooks.data.total, 'chainhook')}</a>
         ) : null
       }
-      item="chainhook"
-      pager={isPart ? undefined : 'offset'}
+      item={isPart ? undefined : 'chainhook'}
+      pager={isPart ? null : 'offset'}
       keyOf={({ uuid }) => uuid}
       empty="There is no chainhook yet."
       below={(hook) => {
