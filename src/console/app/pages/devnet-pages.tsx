@@ -6,11 +6,16 @@ import { isDevnet } from '../ui/server-status.tsx';
 
 type DevnetPart = typeof import('./devnet/devnet.tsx');
 
-/** Renders content from the part, once it is loaded. */
-export function OnDevnet({ children }: { children: (part: DevnetPart) => ComponentChild }) {
-  const loaded = usePart('devnet', () => import('./devnet/devnet.tsx'));
-  return <Show loaded={loaded}>{children}</Show>;
+interface OnDevnetProps {
+  children: (part: DevnetPart) => ComponentChild;
 }
+
+/** Renders content from the part on a simulated chain; nothing on other chains, and until the chain is known. */
+export const OnDevnet = (props: OnDevnetProps) => (isDevnet() === true ? <LoadedPart {...props} /> : null);
+
+const LoadedPart = ({ children }: OnDevnetProps) => (
+  <Show loaded={usePart('devnet', () => import('./devnet/devnet.tsx'))}>{children}</Show>
+);
 
 /** Renders the page of the simulated chain. */
 export const Devnet = () => (
@@ -20,7 +25,7 @@ export const Devnet = () => (
         This server follows a node of a network. <code>stackside devnet</code> starts a simulated chain.
       </Empty>
     ) : null}
-    {isDevnet() === true ? <OnDevnet>{({ DevnetControls }) => <DevnetControls />}</OnDevnet> : null}
+    <OnDevnet>{({ DevnetControls }) => <DevnetControls />}</OnDevnet>
   </Page>
 );
 
@@ -32,6 +37,6 @@ export const NewContract = () =>
     </Page>
   ) : (
     <Page title="Deploy a contract" lead="On the simulated chain, in a separate block.">
-      {isDevnet() === true ? <OnDevnet>{({ NewContract: Form }) => <Form />}</OnDevnet> : null}
+      <OnDevnet>{({ NewContract: Form }) => <Form />}</OnDevnet>
     </Page>
   );

@@ -50,7 +50,6 @@ import {
   TablePanel,
 } from '../../ui/parts.tsx';
 import { url } from '../../ui/router.ts';
-import { isDevnet } from '../../ui/server-status.tsx';
 import { idOf, MatchingTransactions, MINED_COLUMNS, Sentence, Status, searchPath } from '../../ui/transactions.tsx';
 import {
   BitcoinBlockLink,
@@ -116,28 +115,31 @@ export function Transaction({ id: txId }: { id: string }) {
 }
 
 function TransactionView({ transaction, offset }: { transaction: TransactionObject; offset: number }) {
-  const fate = fateOf(transaction.tx_status);
+  const { tx_id: id, tx_status: status } = transaction;
+  const mined = isMined(transaction) ? transaction : null;
   return (
     <>
-      {isMined(transaction) && fate === 'failed' ? <Failure transaction={transaction} /> : null}
-      {transaction.tx_status === 'abort_by_response' && isDevnet() === true ? (
-        <OnDevnet>{({ FailedCall }) => <FailedCall id={transaction.tx_id} />}</OnDevnet>
-      ) : null}
+      {mined !== null && fateOf(status) === 'failed' ? <Failure transaction={mined} /> : null}
+      {status === 'abort_by_response' ? <OnDevnet>{({ FailedCall }) => <FailedCall id={id} />}</OnDevnet> : null}
       {isMined(transaction) ? null : <Waiting transaction={transaction} />}
       <div class="grid">
         <TransactionFacts transaction={transaction} />
-        {isMined(transaction) ? <Balances transaction={transaction} /> : null}
+        {mined === null ? null : <Balances transaction={mined} />}
       </div>
       <Payload transaction={transaction} />
-      {isMined(transaction) ? <Events transaction={transaction} offset={offset} /> : null}
-      {isMined(transaction) ? <TransactionNotified id={transaction.tx_id} height={transaction.block_height} /> : null}
+      {mined === null ? null : (
+        <>
+          <Events transaction={mined} offset={offset} />
+          <TransactionNotified id={id} height={mined.block_height} />
+        </>
+      )}
       <PostConditions transaction={transaction} />
-      {isMined(transaction) && transaction.execution_cost_runtime > 0 ? (
-        <Panel title="Execution cost" source={`/extended/v3/transactions/${transaction.tx_id}`}>
-          <CostTable cost={transaction} />
+      {mined === null || mined.execution_cost_runtime === 0 ? null : (
+        <Panel title="Execution cost" source={`/extended/v3/transactions/${id}`}>
+          <CostTable cost={mined} />
         </Panel>
-      ) : null}
-      <RawTransaction id={transaction.tx_id} />
+      )}
+      <RawTransaction id={id} />
     </>
   );
 }
@@ -394,13 +396,11 @@ function Waiting({ transaction }: { transaction: PendingTransaction }) {
       ) : (
         <>
           <Prospects transaction={transaction} />
-          {isDevnet() === true ? (
-            <OnDevnet>
-              {({ PendingSteps }) => (
-                <PendingSteps key={id} id={id} fee={fee} isSponsored={sponsorOf(transaction) !== null} />
-              )}
-            </OnDevnet>
-          ) : null}
+          <OnDevnet>
+            {({ PendingSteps }) => (
+              <PendingSteps key={id} id={id} fee={fee} isSponsored={sponsorOf(transaction) !== null} />
+            )}
+          </OnDevnet>
         </>
       )}
       {replacedBy === null ? null : (
