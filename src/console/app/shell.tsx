@@ -58,12 +58,11 @@ function ChainState() {
   const { status, error } = server.value;
   const { tone, word, detail } = chainState(status, error !== null);
   const height = status?.index.height ?? null;
-  // The progress of a server that catches up contains the heights.
   const isLive = status?.state === 'live';
+  // The progress of a server that catches up contains the heights.
   const hasHeights = !isLive && tone === 'wait' && detail !== null;
   const isWrong = tone === 'bad' || (isLive && tone !== 'ok');
-  const isSimulated = status?.simulated_node ?? false;
-  const network = networkName(status?.index.chain_id ?? null, isSimulated);
+  const network = networkName(status?.index.chain_id ?? null, status?.simulated_node);
   return (
     <a class="state row small" href={isWrong ? pathTo('system') : '/'}>
       {network === null ? null : <Badge tone={NETWORK_TONES[network] ?? 'plain'}>{network}</Badge>}
@@ -88,28 +87,23 @@ const THEMES: readonly (readonly [theme: string, name: string, icon: IconName])[
 
 const THEME_KEY = 'stackside.theme';
 
-const theme = signal(
-  Math.max(
-    0,
-    THEMES.findIndex(([name]) => name === localStorage.getItem(THEME_KEY)),
-  ),
-);
+const theme = signal(THEMES.find(([name]) => name === localStorage.getItem(THEME_KEY)) ?? THEMES[0]!);
 
 function nextTheme(): void {
-  theme.value = (theme.value + 1) % THEMES.length;
+  theme.value = THEMES[(THEMES.indexOf(theme.value) + 1) % THEMES.length]!;
 }
 
 /** Applies the theme and stores it in the browser. Called once. */
 export function startTheme(): void {
   effect(() => {
-    const [name] = THEMES[theme.value]!;
+    const [name] = theme.value;
     document.documentElement.dataset.theme = name;
     localStorage.setItem(THEME_KEY, name);
   });
 }
 
 function ThemeSwitch() {
-  const [, name, icon] = THEMES[theme.value]!;
+  const [, name, icon] = theme.value;
   const label = `Theme: ${name}. Change it`;
   return (
     <button type="button" class="link" aria-label={label} title={label} onClick={nextTheme}>
@@ -160,26 +154,28 @@ export function Shell({ children }: { children: ComponentChildren }) {
 const DIALOG_ID = 'keys';
 
 /** Pages by the second key of the shortcut `g` and a key. */
-const PAGES: Readonly<Record<string, readonly [page: PageName, title: string]>> = {
-  o: ['overview', 'Overview'],
-  b: ['blocks', 'Blocks'],
-  t: ['transactions', 'Transactions'],
-  m: ['mempool', 'Mempool'],
-  c: ['contracts', 'Contracts'],
-  k: ['tokens', 'Tokens'],
-  s: ['staking', 'Staking'],
-  n: ['names', 'Names'],
-  h: ['hooks', 'Chainhooks'],
-  y: ['system', 'System'],
-  q: ['sql', 'SQL'],
+const PAGES: Readonly<Record<string, PageName>> = {
+  o: 'overview',
+  b: 'blocks',
+  t: 'transactions',
+  m: 'mempool',
+  c: 'contracts',
+  k: 'tokens',
+  s: 'staking',
+  n: 'names',
+  h: 'hooks',
+  y: 'system',
+  q: 'sql',
 };
+
+const TITLES = new Map(groups.flatMap(({ sections }) => sections.map(([page, title]) => [page, title] as const)));
 
 const HELP: readonly (readonly [keys: readonly string[], meaning: string])[] = [
   [['/', 'Ctrl K'], 'Search'],
   [['?'], 'Show this list'],
   [['d'], 'Change the theme: as the system, light, dark'],
   [['Esc'], 'Leave a field or this list'],
-  ...Object.entries(PAGES).map(([key, [, title]]) => [['g', key], `Go to ${title}`] as const),
+  ...Object.entries(PAGES).map(([key, page]) => [['g', key], `Go to ${TITLES.get(page)}`] as const),
 ];
 
 function showKeys(): void {
@@ -204,7 +200,7 @@ const ACTIONS: Readonly<Record<string, () => void>> = { '/': focusSearch, '?': s
 
 /** Handles a key. @returns whether the key is a shortcut */
 function handleKey(key: string, previousKey: string): boolean {
-  const page = previousKey === 'g' ? PAGES[key]?.[0] : undefined;
+  const page = previousKey === 'g' ? PAGES[key] : undefined;
   const action = page === undefined ? ACTIONS[key] : () => go(pathTo(page));
   action?.();
   return action !== undefined;

@@ -146,6 +146,9 @@ export const visible = (text: string): string =>
 /** Returns the text of bytes in hex, without trailing zeros; null if they aren't UTF-8 text. */
 export const hexToText = (hex: string): string | null => strictText(fromHex(hex.replace(/(00)+$/, '')));
 
+/** Formats milliseconds with three digits: `12.5 ms`. */
+export const milliseconds = (value: number): string => `${Number(value.toPrecision(3))} ms`;
+
 /** Converts an identifier of the API to words: `abort_by_response` becomes `abort by response`. */
 export const words = (identifier: string): string => identifier.replaceAll('_', ' ');
 
@@ -158,7 +161,7 @@ export const hasWords = (text: string, searched: string): boolean =>
 
 /** Adds days to a day; a negative number subtracts. @param day as `2026-11-24`, in UTC */
 export const addDays = (day: string, days: number): string =>
-  new Date(Date.parse(`${day}T00:00:00Z`) + days * 86_400_000).toISOString().slice(0, 10);
+  new Date(Date.parse(`${day}T00:00:00Z`) + days * DAY * 1000).toISOString().slice(0, 10);
 
 /** An invisible character other than the space. */
 const UNSEEN = /(?! )[\p{C}\p{Z}]/u;

@@ -1,7 +1,7 @@
 /** The state of the server and of the chain in words, and the steps of a new server to its first block. */
 import { chainIdText, MAINNET_CHAIN_ID, TESTNET_CHAIN_ID } from '../../../chain/network.ts';
 import type { ServerStatus } from '../api/api.ts';
-import { ago, bytes, count, duration, type Tone } from './format.ts';
+import { ago, bytes, count, duration, milliseconds, type Tone, words } from './format.ts';
 
 interface ChainState {
   tone: Tone;
@@ -24,10 +24,8 @@ const TONES: Readonly<Record<ServerStatus['state'], Tone>> = {
 };
 
 /** Returns the title of a state: `Catching up`. */
-export const stateTitle = (state: ServerStatus['state']): string => {
-  const words = state.replaceAll('_', ' ');
-  return words.charAt(0).toUpperCase() + words.slice(1);
-};
+export const stateTitle = (state: ServerStatus['state']): string =>
+  words(state).replace(/^./, (letter) => letter.toUpperCase());
 
 /** Returns `45,000 of 200,000, 2 h 5 min left`; null if the index isn't behind the node. */
 function progress({ index: { height }, node, seconds_left: left }: ServerStatus): string | null {
@@ -67,8 +65,6 @@ export function diskText({ free_bytes: free, growth }: ServerStatus['disk']): st
   if (full === null) return `${bytes(free)} free; the disk did not fill in the last ${duration(measured)}`;
   return `${bytes(free)} free; full in ${duration(full)} at ${bytes(lost)} a day, as in the last ${duration(measured)}`;
 }
-
-const milliseconds = (value: number): string => `${Number(value.toPrecision(3))} ms`;
 
 type Latency = NonNullable<ServerStatus['events']>['latency'];
 

@@ -1,4 +1,5 @@
 /** Lists of objects that the browser stores, newest first. */
+import { parsedJson } from '../../../base/json.ts';
 
 interface Stored {
   kind: string;
@@ -22,11 +23,6 @@ export const withFirst = <Item extends Stored>(list: readonly Item[], item: Item
  * @param limit maximum number of items
  */
 export function parseList<Item>(stored: string | null, parseItem: (value: unknown) => Item[], limit: number): Item[] {
-  try {
-    const list: unknown = JSON.parse(stored ?? '[]');
-    return Array.isArray(list) ? list.flatMap(parseItem).slice(0, limit) : [];
-  } catch (error) {
-    if (error instanceof SyntaxError) return [];
-    throw error;
-  }
+  const list = parsedJson(stored ?? '[]');
+  return Array.isArray(list) ? list.flatMap(parseItem).slice(0, limit) : [];
 }

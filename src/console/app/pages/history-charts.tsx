@@ -2,7 +2,7 @@
 import type { Answer } from '../api/api.ts';
 import { useGet } from '../api/use-answer.ts';
 import { type Steps, withGaps } from '../chain/chart.ts';
-import { bytes, count } from '../chain/format.ts';
+import { bytes, count, milliseconds } from '../chain/format.ts';
 import { Chart, type ColouredSeries } from '../ui/chart.tsx';
 import { every } from '../ui/clock.ts';
 import { DataPanel } from '../ui/parts.tsx';
@@ -15,7 +15,6 @@ const NOTHING_YET = 'The first values appear ten seconds after the start.';
 
 const short = (value: number): string => String(Number(value.toPrecision(3)));
 const rate = (value: number): string => `${short(value)}/s`;
-const milliseconds = (value: number): string => `${short(value)} ms`;
 
 const NO_DELIVERIES = 'Nothing was delivered in the last hour.';
 
