@@ -64,6 +64,18 @@ export function tokenLines(text: string): Token[][] {
   return lines;
 }
 
+type LineToken = Token & { line: number };
+
+/** Splits a source into tokens, each with the number of its first line. The first line of the source is 1. */
+function tokensWithLines(source: string): LineToken[] {
+  let line = 1;
+  return tokenize(source).map((token) => {
+    const start = line;
+    line += token.text.split('\n').length - 1;
+    return { ...token, line: start };
+  });
+}
+
 type DefinitionKind =
   | 'public'
   | 'private'
@@ -89,15 +101,10 @@ const DEFINE = /^define-(public|private|read-only|constant|data-var|map|fungible
 /** Returns the definitions of a source, in order. */
 export function parseDefinitions(source: string): Definition[] {
   const all = tokensWithLines(source);
-  const definitions: Definition[] = [];
-  for (const [index, { kind, text, line }] of all.entries()) {
-    const definitionKind = kind === 'keyword' || kind === 'name' ? DEFINE.exec(text)?.[1] : undefined;
-    if (definitionKind !== undefined) {
-      const definition = definitionAt(all, index + 1, definitionKind as DefinitionKind, line);
-      if (definition !== null) definitions.push(definition);
-    }
-  }
-  return definitions;
+  return all.flatMap(({ text, line }, index) => {
+    const kind = DEFINE.exec(text)?.[1] as DefinitionKind | undefined;
+    return kind === undefined ? [] : (definitionAt(all, index + 1, kind, line) ?? []);
+  });
 }
 
 const isBlank = ({ kind }: Token): boolean => kind === 'space' || kind === 'comment';
@@ -105,7 +112,7 @@ const isBlank = ({ kind }: Token): boolean => kind === 'space' || kind === 'comm
 /** Returns the index of the first token from `start` on that is neither space nor comment. */
 function nextToken(all: readonly Token[], start: number): number {
   let index = start;
-  for (let token = all[index]; token !== undefined && isBlank(token); token = all[index]) index++;
+  while (index < all.length && isBlank(all[index]!)) index++;
   return index;
 }
 
@@ -129,17 +136,18 @@ const textOf = (parts: readonly Token[]): string =>
 
 const MAX_DETAIL = 300;
 
+const FUNCTION_KINDS: readonly DefinitionKind[] = ['public', 'private', 'read-only'];
+
+/** Returns the definition whose name follows at an index; null if the source ends before it. */
 function definitionAt(all: readonly Token[], index: number, kind: DefinitionKind, line: number): Definition | null {
   const first = nextToken(all, index);
-  const isFunction = kind === 'public' || kind === 'private' || kind === 'read-only';
-  const head = expressionAt(all, first);
-  if (isFunction) {
-    const inner = head.slice(1, -1);
-    const start = nextToken(inner, 0);
-    const name = inner[start]?.text;
-    return name === undefined ? null : { kind, name, line, detail: textOf(inner.slice(start + 1)) };
+  if (FUNCTION_KINDS.includes(kind)) {
+    const head = expressionAt(all, first).slice(1, -1);
+    const start = nextToken(head, 0);
+    const name = head[start]?.text;
+    return name === undefined ? null : { kind, name, line, detail: textOf(head.slice(start + 1)) };
   }
-  const name = head[0]?.text;
+  const name = all[first]?.text;
   if (name === undefined || name === '(') return null;
   const second = nextToken(all, first + 1);
   const value = all[second]?.text === ')' ? '' : textOf(expressionAt(all, second));
@@ -217,6 +225,7 @@ export function errorSource(source: string, name: string, error: string) {
 
 const MAX_DECIMALS = 77;
 
+/** Pattern of a complete string literal. Its group is the content. */
 const STRING = /^u?"((?:\\[\s\S]|[^"\\])*)"$/;
 const ESCAPED: Readonly<Record<string, string>> = { n: '\n', t: '\t', r: '\r', '0': '\0' };
 
@@ -264,17 +273,6 @@ export function tokenFacts(source: string) {
 const CLOSES: Readonly<Record<string, string>> = { '(': ')', '{': '}' };
 const CLOSERS = Object.values(CLOSES);
 
-type LineToken = Token & { line: number };
-
-function tokensWithLines(source: string): LineToken[] {
-  let line = 1;
-  return tokenize(source).map((token) => {
-    const begins = line;
-    line += token.text.split('\n').length - 1;
-    return { ...token, line: begins };
-  });
-}
-
 /** Returns the line of a bracket that has no partner; null if all match. */
 function bracketLine(all: readonly LineToken[]): number | null {
   const open: LineToken[] = [];
@@ -286,8 +284,11 @@ function bracketLine(all: readonly LineToken[]): number | null {
   return open[0]?.line ?? null;
 }
 
+/** Returns the line of a string that doesn't end; null if all end. */
 const stringLine = (all: readonly LineToken[]): number | null =>
-  all.find(({ kind, text }) => kind === 'string' && !/^u?"(?:\\[\s\S]|[^"\\])*"$/.test(text))?.line ?? null;
+  all.find(({ kind, text }) => kind === 'string' && !STRING.test(text))?.line ?? null;
+
+const TYPES = /^(u?int|bool|principal|none|\(.*|buff.*|string.*)$/;
 
 /**
  * Returns the line with a name that the message quotes. The message has the full name of a contract; the source may have
@@ -307,8 +308,6 @@ function namedLine(all: readonly LineToken[], message: string): number | null {
   }
   return null;
 }
-
-const TYPES = /^(u?int|bool|principal|none|\(.*|buff.*|string.*)$/;
 
 /** Returns the line that a message refers to, from 1; null if the message doesn't identify it. */
 export function mistakeLine(source: string, message: string): number | null {

@@ -13,9 +13,11 @@ type Conditions = Omit<
 /** The conditions of a filter's text, or a text that describes its mistake. */
 type Meaning = Conditions | string;
 
+type Choices = readonly (readonly [value: string, text: string])[];
+
 interface Filter {
   label: string;
-  input: 'text' | 'day' | readonly (readonly [value: string, text: string])[];
+  input: 'text' | 'day' | Choices;
   placeholder?: string;
   meaning(text: string): Meaning;
   /** Returns the text for people (default: the filter's text). */
@@ -46,8 +48,8 @@ const STATUS_WORDS: Readonly<Record<string, string>> = {
 
 const statusWords = (choice: string): string => STATUS_WORDS[choice] ?? STATUSES[choice as keyof typeof STATUSES];
 
-const choiceMistake = (choices: Filter['input'], text: string): string =>
-  `“${text}” is none of ${Array.isArray(choices) ? choices.map(([value]) => value).join(', ') : ''}.`;
+const choiceMistake = (choices: Choices, text: string): string =>
+  `“${text}” is none of ${choices.map(([value]) => value).join(', ')}.`;
 
 const typeChoices = TYPES.map((type) => [type, kindOf(type)] as const);
 const statusChoices = Object.keys(STATUS_CHOICES).map((choice) => [choice, statusWords(choice)] as const);
@@ -61,10 +63,10 @@ const amountMeaning =
 
 /** Returns the start of a day in UTC, in Unix seconds; null if the day doesn't exist. */
 function dayStart(text: string): number | null {
-  const time = /^\d{4}-\d{2}-\d{2}$/.test(text) ? new Date(text) : null;
-  return time === null || Number.isNaN(time.getTime()) || time.toISOString().slice(0, 10) !== text || time.getTime() < 0
-    ? null
-    : time.getTime() / 1000;
+  const milliseconds = Date.parse(text);
+  // Browsers read February 31 as March 3.
+  const isDay = milliseconds >= 0 && new Date(milliseconds).toISOString().slice(0, 10) === text;
+  return isDay ? milliseconds / 1000 : null;
 }
 
 const dayMeaning =
@@ -141,18 +143,17 @@ export const PENDING_FILTERS = CHAIN_FILTERS.filter((name) => !['status', 'from'
  * @param names of the filters that the list has
  */
 export function parseFilters(query: URLSearchParams, names: readonly FilterName[]) {
-  const meanings: Meaning[] = [];
+  const conditions: Conditions = {};
   const filters = names.map((name) => {
     const filter: Filter = FILTERS[name];
     const { label, input, placeholder, words = String } = filter;
     const text = query.get(name)?.trim() ?? '';
     const meaning = text === '' ? {} : filter.meaning(text);
-    meanings.push(meaning);
+    if (typeof meaning !== 'string') Object.assign(conditions, meaning);
     const mistake = typeof meaning === 'string' ? `${label}: ${meaning}` : null;
     const inWords = `${label}: ${mistake === null && text !== '' ? words(text) : visible(text)}`;
     return { name, label, input, placeholder, text, mistake, words: inWords };
   });
-  const conditions: Conditions = Object.assign({}, ...meanings.filter((meaning) => typeof meaning !== 'string'));
   const { from_time: from = 0, to_time: to = Number.POSITIVE_INFINITY } = conditions;
   const last = filters.find(({ name }) => name === 'to');
   if (from > to && last !== undefined) last.mistake = `${last.label}: The last day is before the first one.`;
