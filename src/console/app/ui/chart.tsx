@@ -45,12 +45,17 @@ interface ChartProps {
 
 const MAX_ROWS = 60;
 
+/** A chart as it is drawn, for the span that its reader chose. */
+type DrawnChart = Required<Omit<ChartProps, 'empty'>>;
+
 /** Renders a chart. If it covers days, its reader chooses the span. */
-export function Chart({ times, series, scale = 'hour', ...others }: ChartProps) {
+export function Chart({ scale = 'hour', shape = 'lines', steps = 'any', empty, ...props }: ChartProps) {
   const [span, setSpan] = useState(Number.POSITIVE_INFINITY);
-  const spans = scale === 'numbers' ? [] : spansOf(times);
-  const start = spans.some(([, seconds]) => seconds === span) ? firstIndexIn(times, span) : 0;
-  const shownTimes = times.slice(start);
+  const spans = scale === 'numbers' ? [] : spansOf(props.times);
+  const start = spans.some(([, seconds]) => seconds === span) ? firstIndexIn(props.times, span) : 0;
+  const times = props.times.slice(start);
+  const series = props.series.map((item) => ({ ...item, values: item.values.slice(start) }));
+  const drawnScale = start === 0 || scale === 'hour' ? scale : scaleOf(times);
   return (
     <>
       {spans.length === 0 ? null : (
@@ -66,56 +71,34 @@ export function Chart({ times, series, scale = 'hour', ...others }: ChartProps) 
           ))}
         </div>
       )}
-      <SpanChart
-        {...others}
-        times={shownTimes}
-        series={start === 0 ? series : series.map((item) => ({ ...item, values: item.values.slice(start) }))}
-        scale={start === 0 || scale === 'hour' ? scale : scaleOf(shownTimes)}
-      />
+      {series.every((item) => newestOf(item) === null) ? (
+        <Empty>{empty}</Empty>
+      ) : (
+        <SpanChart {...props} times={times} series={series} scale={drawnScale} shape={shape} steps={steps} />
+      )}
     </>
   );
 }
 
-function SpanChart({
-  label,
-  times,
-  series,
-  format,
-  scale = 'hour',
-  shape = 'lines',
-  steps = 'any',
-  empty,
-}: ChartProps) {
+function SpanChart(chart: DrawnChart) {
+  const { times, series, format, scale } = chart;
   const [pointedIndex, setPointedIndex] = useState<number | null>(null);
-  if (series.every((item) => newestOf(item) === null)) return <Empty>{empty}</Empty>;
   const index = pointedIndex !== null && pointedIndex < times.length ? pointedIndex : null;
   const hiddenMax = clippedMax(series);
-  const shownValue = (item: ColouredSeries): string => {
-    return valueText(index === null ? newestOf(item) : (item.values[index] ?? null), format);
-  };
   return (
     <figure class="chart">
       <figcaption class="row small">
         {series.map((item) => (
           <span key={item.name}>
-            <span class={item.colour}>■</span> {item.name} <strong>{shownValue(item)}</strong>
+            <span class={item.colour}>■</span> {item.name}{' '}
+            <strong>{valueText(index === null ? newestOf(item) : (item.values[index] ?? null), format)}</strong>
           </span>
         ))}
         {hiddenMax === null ? null : <span class="quiet">▲ up to {format(hiddenMax)}, above the axis</span>}
         <span class="quiet">{index === null ? newestLabel(times, scale) : timeLabel(times[index] ?? 0, scale)}</span>
       </figcaption>
-      <Plot
-        label={label}
-        times={times}
-        series={series}
-        format={format}
-        scale={scale}
-        shape={shape}
-        steps={steps}
-        index={index}
-        onPoint={setPointedIndex}
-      />
-      <ChartTable label={label} times={times} series={series} format={format} scale={scale} />
+      <Plot {...chart} index={index} onPoint={setPointedIndex} />
+      <ChartTable {...chart} />
     </figure>
   );
 }
@@ -125,7 +108,7 @@ function newestLabel(times: readonly number[], scale: TimeScale): string {
   return scale !== 'hour' || now.value - newest < 3_600 ? lastWord(scale) : `newest, ${localTime(newest).slice(0, 16)}`;
 }
 
-type PlotProps = Required<Omit<ChartProps, 'empty'>> & {
+type PlotProps = DrawnChart & {
   /** Index of the values under the pointer or the keyboard's cursor; null if there is none. */
   index: number | null;
   onPoint: (index: number | null) => void;
@@ -171,6 +154,14 @@ const lineOf = (run: readonly Point[], shape: Shape): string =>
 /** The attributes of a line. Other shapes are filled. */
 const STROKE = { fill: 'none', stroke: 'currentColor', 'stroke-width': 1.5 };
 
+interface SeriesProps {
+  points: readonly (Point | null)[];
+  shape: Shape;
+  /** Vertical position of the lowest value, in pixels. */
+  base: number;
+  colour: string;
+}
+
 /** Renders a series as lines with the area below them. A value without neighbours is a point. */
 function Lines({ points, shape, base, colour }: SeriesProps) {
   const runs = runsOf(points);
@@ -185,14 +176,6 @@ function Lines({ points, shape, base, colour }: SeriesProps) {
       )}
     </g>
   );
-}
-
-interface SeriesProps {
-  points: readonly (Point | null)[];
-  shape: Shape;
-  /** Vertical position of the lowest value, in pixels. */
-  base: number;
-  colour: string;
 }
 
 function Bars({ points, base, colour }: SeriesProps) {
@@ -219,7 +202,8 @@ const MOVES: Readonly<Record<string, number>> = {
 };
 
 /** Renders the plot. Its cursor follows the pointer, and the arrow keys. */
-function Plot({ label, times, series, format, scale, shape, steps, index, onPoint }: PlotProps) {
+function Plot({ index, onPoint, ...chart }: PlotProps) {
+  const { label, times, series, format, scale } = chart;
   const frame = useRef<HTMLDivElement>(null);
   const [width, setWidth] = useState(0);
   useLayoutEffect(() => {
@@ -241,7 +225,6 @@ function Plot({ label, times, series, format, scale, shape, steps, index, onPoin
   };
   const shownIndex = index ?? last;
   const values = series.map((item) => `${item.name} ${valueText(item.values[shownIndex] ?? null, format)}`).join(', ');
-  const layout = { times, series, format, scale, shape, steps, width };
   return (
     <div
       ref={frame}
@@ -255,10 +238,10 @@ function Plot({ label, times, series, format, scale, shape, steps, index, onPoin
       aria-valuetext={`${timeLabel(times[shownIndex] ?? 0, scale)}: ${values}`}
       onKeyDown={move}
       onBlur={() => onPoint(null)}
-      onPointerMove={({ offsetX, currentTarget }) => onPoint(nearest(offsetX, layout, currentTarget.clientWidth))}
+      onPointerMove={({ offsetX }) => onPoint(nearest(offsetX, { ...chart, width }))}
       onPointerLeave={() => onPoint(null)}
     >
-      {width === 0 ? null : <Drawing {...layout} index={index} />}
+      {width === 0 ? null : <Drawing {...chart} width={width} index={index} />}
     </div>
   );
 }
@@ -276,7 +259,8 @@ function clippedMax(series: readonly ChartSeries[]): number | null {
 const valueText = (value: number | null, format: (value: number) => string): string =>
   value === null ? '–' : format(value);
 
-type Layout = Pick<PlotProps, 'times' | 'series' | 'format' | 'scale' | 'shape' | 'steps'> & { width: number };
+/** A chart with the width of its drawing, in pixels. */
+type Layout = DrawnChart & { width: number };
 
 /** Returns the positions of a plot: its labels, and the functions from values to pixels. */
 function positions({ times, series, format, scale, shape, steps, width }: Layout) {
@@ -293,13 +277,11 @@ function positions({ times, series, format, scale, shape, steps, width }: Layout
   return { base, left, xOf, yOf, ticks, timeLabels, zero: yOf(Math.max(0, range[0])), top: range[1] };
 }
 
-function nearest(x: number, layout: Layout, width: number): number {
-  const { xOf } = positions({ ...layout, width });
-  let nearestIndex = 0;
-  for (const [index, time] of layout.times.entries()) {
-    if (Math.abs(xOf(time) - x) <= Math.abs(xOf(layout.times[nearestIndex] ?? 0) - x)) nearestIndex = index;
-  }
-  return nearestIndex;
+/** Returns the index of the values whose time is nearest to a horizontal position, in pixels. */
+function nearest(x: number, layout: Layout): number {
+  const { xOf } = positions(layout);
+  const distances = layout.times.map((time) => Math.abs(xOf(time) - x));
+  return distances.lastIndexOf(Math.min(...distances));
 }
 
 function Drawing({ index, ...layout }: Layout & { index: number | null }) {
@@ -357,10 +339,8 @@ const TIME_COLUMNS: Readonly<Record<TimeScale, readonly [name: string, text: (va
   numbers: ['Number', count],
 };
 
-type TableProps = Required<Pick<ChartProps, 'label' | 'times' | 'series' | 'format' | 'scale'>>;
-
 /** Renders the values as a table, but only while the table is open. */
-function ChartTable({ label, times, series, format, scale }: TableProps) {
+function ChartTable({ label, times, series, format, scale }: DrawnChart) {
   const [open, setOpen] = useState(false);
   const [title, text] = TIME_COLUMNS[scale];
   return (
