@@ -19,21 +19,24 @@ interface ContractRead {
 
 type ReadResult = { hex: string; cause: null } | { hex: null; cause: string };
 
+function requestOf({ contract, kind, name, args, sender }: ContractRead): [path: string, init: RequestInit] {
+  switch (kind) {
+    case 'function':
+      return [pathOf('contracts/call-read', contract, name), withBody('POST', { sender, arguments: args })];
+    case 'map':
+      return [`${pathOf('map_entry', contract, name)}?proof=0`, withBody('POST', args[0])];
+    case 'variable':
+      return [`${pathOf('data_var', contract, name)}?proof=0`, {}];
+    case 'constant':
+      return [pathOf('constant_val', contract, name), {}];
+  }
+}
+
 /** Reads from a contract at the node's tip. @throws RequestError */
-export async function readContract(
-  { contract, kind, name, args, sender }: ContractRead,
-  signal: AbortSignal,
-): Promise<ReadResult> {
-  const [path, init] =
-    kind === 'function'
-      ? [pathOf('contracts/call-read', contract, name), withBody('POST', { sender, arguments: args })]
-      : kind === 'map'
-        ? [`${pathOf('map_entry', contract, name)}?proof=0`, withBody('POST', args[0])]
-        : kind === 'variable'
-          ? [`${pathOf('data_var', contract, name)}?proof=0`, {}]
-          : [pathOf('constant_val', contract, name), {}];
+export async function readContract(read: ContractRead, signal: AbortSignal): Promise<ReadResult> {
+  const [path, init] = requestOf(read);
   const answer = Object(await fetchJson(path, { ...init, signal })) as Record<string, unknown>;
-  const { [kind === 'function' ? 'result' : 'data']: hex, cause } = answer;
+  const { [read.kind === 'function' ? 'result' : 'data']: hex, cause } = answer;
   if (typeof hex === 'string') return { hex, cause: null };
   if (typeof cause === 'string') return { hex: null, cause };
   throw new RequestError(0, 'The node’s answer has neither a value nor the cause of a failure.');

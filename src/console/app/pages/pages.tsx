@@ -25,9 +25,9 @@ import { Transaction, Transactions } from './chain/transaction.tsx';
 import { Devnet, NewContract } from './devnet-pages.tsx';
 
 /** Renders a page for managing chainhooks or watching the server. The first one loads their part of the bundle. */
-function Managing({ page, params = {} }: { page: AdminPage; params?: Params }) {
+function Admin({ page, params = {} }: { page: AdminPage; params?: Params }) {
   const loaded = usePart('admin', () => import('./admin-pages.tsx'));
-  return <Show loaded={loaded}>{({ ADMIN_PAGES: MANAGING_PAGES }) => MANAGING_PAGES[page](params)}</Show>;
+  return <Show loaded={loaded}>{({ ADMIN_PAGES }) => ADMIN_PAGES[page](params)}</Show>;
 }
 
 /** Renders a page of the API reference. The first one loads their part of the bundle. */
@@ -66,13 +66,13 @@ const PAGES: Readonly<Record<PageName, (params: Params) => ComponentChild>> = {
   names: () => <Names />,
   name: ({ name = '' }) => <Name key={name} name={name} />,
   devnet: () => <Devnet />,
-  hooks: () => <Managing page="hooks" />,
-  newHook: () => <Managing page="newHook" />,
-  hook: (params) => <Managing page="hook" params={params} />,
-  editHook: (params) => <Managing page="editHook" params={params} />,
-  delivery: (params) => <Managing page="delivery" params={params} />,
-  system: () => <Managing page="system" />,
-  sql: () => <Managing page="sql" />,
+  hooks: () => <Admin page="hooks" />,
+  newHook: () => <Admin page="newHook" />,
+  hook: (params) => <Admin page="hook" params={params} />,
+  editHook: (params) => <Admin page="editHook" params={params} />,
+  delivery: (params) => <Admin page="delivery" params={params} />,
+  system: () => <Admin page="system" />,
+  sql: () => <Admin page="sql" />,
   reference: () => <Reference />,
   operation: ({ operation }) => <Reference operation={operation} />,
 };

@@ -26,14 +26,16 @@ export function StateNote({ status, label = 'State of the server', children }: S
   const isLive = state === 'live';
   if (isLive && node.height !== null) return null;
   const { tone } = chainState(status, false);
+  const texts = isLive ? [AWAY] : [reason, next].filter((text) => text !== null);
   return (
     <section class={`note stack ${tone === 'bad' ? 'bad' : 'wait'}`} aria-label={label} aria-live="polite">
       <div class="row spread">
         <h2>{isLive ? 'The node doesn’t answer' : stateTitle(state)}</h2>
         {observer === null ? null : <Copy text={observer} name="configuration" />}
       </div>
-      {isLive || reason !== null ? <p>{isLive ? AWAY : reason}</p> : null}
-      {isLive ? null : <p>{next}</p>}
+      {texts.map((text) => (
+        <p key={text}>{text}</p>
+      ))}
       {observer === null ? null : <pre class="code scroll boxed">{observer}</pre>}
       {children}
     </section>

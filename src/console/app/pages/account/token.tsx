@@ -38,28 +38,26 @@ import {
 import { TellMe } from '../../ui/watches.tsx';
 import { tokenMovesPath } from './principal-lists.tsx';
 
-/** Returns the supply of a fungible token; null for a collection. The API returns a supply of 0 for any other token. */
-async function loadSupply(asset: string, signal: AbortSignal): Promise<string | null> {
+type TokenKind = { kind: 'token'; supply: string } | { kind: 'collection' };
+
+/** Returns the kind of a token. The API returns a supply of 0 for a collection, and for a token that it doesn't know. */
+async function loadKind(asset: string, signal: AbortSignal): Promise<TokenKind> {
   const params = { asset_identifier: asset };
-  const { total } = await get('/extended/v3/tokens/ft/{asset_identifier}/supply', params, signal);
-  if (total !== '0') return total;
+  const { total: supply } = await get('/extended/v3/tokens/ft/{asset_identifier}/supply', params, signal);
+  if (supply !== '0') return { kind: 'token', supply };
   const mints = await get('/stackside/v1/tokens/nft/{asset_identifier}/mints', { ...params, limit: 1 }, signal);
-  return mints.total > 0 ? null : total;
+  return mints.total > 0 ? { kind: 'collection' } : { kind: 'token', supply };
 }
 
 export function Token({ asset }: { asset: string }) {
   const contract = assetContractOf(asset);
-  const supply = useAnswer(
-    `supply ${asset}`,
-    async (signal) => ({ total: await loadSupply(asset, signal) }),
-    tipVersion.value,
-  );
-  const isFungible = (supply.data?.total ?? null) !== null;
-  const name = visible(isFungible ? tokenName(asset) : assetNameOf(asset));
-  const symbol = isFungible ? unitOf(asset).symbol : null;
+  const loaded = useAnswer(`token ${asset}`, (signal) => loadKind(asset, signal), tipVersion.value);
+  const kind = loaded.data?.kind;
+  const name = visible(kind === 'token' ? tokenName(asset) : assetNameOf(asset));
+  const symbol = kind === 'token' ? unitOf(asset).symbol : null;
   return (
     <Page
-      kind={supply.data?.total === null ? 'Collection' : 'Token'}
+      kind={kind === 'collection' ? 'Collection' : 'Token'}
       title={name}
       heading={
         <Copied text={asset} name="asset identifier">
@@ -75,11 +73,11 @@ export function Token({ asset }: { asset: string }) {
         )
       }
     >
-      <Show loaded={supply}>
-        {({ total }) => (
+      <Show loaded={loaded}>
+        {(token) => (
           <>
-            <TellMe kind={total === null ? 'collection' : 'token'} id={asset} />
-            {total === null ? <Collection asset={asset} /> : <Fungible asset={asset} supply={total} />}
+            <TellMe kind={token.kind} id={asset} />
+            {token.kind === 'token' ? <Fungible asset={asset} supply={token.supply} /> : <Collection asset={asset} />}
           </>
         )}
       </Show>

@@ -26,7 +26,7 @@ export function Overview() {
   return (
     <Page title="Overview">
       <Show loaded={status} rows={2}>
-        {(server) => <>{server.index.height === null ? <BeforeBlocks status={server} /> : <Chain status={server} />}</>}
+        {(server) => (server.index.height === null ? <BeforeBlocks status={server} /> : <Chain status={server} />)}
       </Show>
     </Page>
   );

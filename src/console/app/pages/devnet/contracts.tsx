@@ -31,20 +31,19 @@ const WithAccounts = ({ children }: { children: (accounts: readonly DevnetAccoun
 /** Value of the choice for another account. */
 const OTHER = '…';
 
-/** The account that was chosen last: null before the first choice, a name, or empty for the faucet. */
-const chosen = signal<string | null>(null);
-/** Whether its name is typed. */
-const isTyped = signal(false);
+/** The sender that was chosen last. Its name is null before the first choice, and empty for the faucet. */
+const chosen = signal<{ name: string | null; isTyped: boolean }>({ name: null, isTyped: false });
 
 /** Returns the account that sends, by default the first, and the field for choosing it. */
 function useSender(accounts: readonly DevnetAccount[]) {
-  const sender = (chosen.value ?? accounts[0]?.name ?? '').trim();
+  const { name, isTyped } = chosen.value;
+  const sender = (name ?? accounts[0]?.name ?? '').trim();
   const account = accounts.find(({ name }) => name === sender);
   const field = (
     <>
       <ChoiceField
         label="Sender"
-        value={isTyped.value ? OTHER : sender}
+        value={isTyped ? OTHER : sender}
         choices={[
           ...accounts.map(({ name, address }) => [name, `${name} · ${shortPrincipal(address)}`] as const),
           ['', 'the faucet'],
@@ -60,17 +59,16 @@ function useSender(accounts: readonly DevnetAccount[]) {
           )
         }
         onChange={(value) => {
-          isTyped.value = value === OTHER;
-          chosen.value = value === OTHER ? '' : value;
+          chosen.value = value === OTHER ? { name: '', isTyped: true } : { name: value, isTyped: false };
         }}
       />
-      {isTyped.value ? (
+      {isTyped ? (
         <TextField
           label="Account"
-          value={chosen.value ?? ''}
+          value={name ?? ''}
           help="A name of your choice (its account needs funds), or an address if the devnet was started with --unsafe-impersonate"
-          onChange={(name) => {
-            chosen.value = name;
+          onChange={(text) => {
+            chosen.value = { name: text, isTyped: true };
           }}
         />
       ) : null}

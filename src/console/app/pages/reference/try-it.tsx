@@ -54,7 +54,8 @@ async function send(request: Request, signal: AbortSignal, report: (response: Re
     isCut: false,
   };
   const reader = response.body?.getReader();
-  for (let isDone = reader === undefined; !isDone && !progress.isCut; ) {
+  let isDone = reader === undefined;
+  while (!isDone && !progress.isCut) {
     const { done, value } = await reader!.read().catch(throwUnreachable);
     isDone = done;
     progress.bytes += value?.length ?? 0;

@@ -1,5 +1,0 @@
-declare module '*.css';
-declare module '*.txt' {
-  const text: string;
-  export default text;
-}
