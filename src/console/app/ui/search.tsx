@@ -152,15 +152,6 @@ function useSearch(typed: string, isOpen: boolean): SearchAnswer {
   return answer;
 }
 
-let searchController = new AbortController();
-
-/** Makes earlier searches obsolete, so that their results are ignored. Called for each search, and when the user types. */
-function newSearch(): AbortSignal {
-  searchController.abort();
-  searchController = new AbortController();
-  return searchController.signal;
-}
-
 /** Renders the search field. @param id of the field @param text initial text */
 export function Search({ id = SEARCH_ID, text: first = '' }: { id?: string; text?: string }) {
   const [problem, setProblem] = useState<string | null>(null);
@@ -169,16 +160,18 @@ export function Search({ id = SEARCH_ID, text: first = '' }: { id?: string; text
   const [active, setActive] = useState<SearchResult | null>(null);
   const container = useRef<HTMLElement>(null);
   const field = useRef<HTMLInputElement>(null);
+  /** Changes with each submitted search and each typed text, so that the results of earlier searches are ignored. */
+  const searches = useRef(0);
   const typed = normalizeSearch(text);
   const searchAnswer = useSearch(typed, isOpen);
   const isRecent = typed === '';
-  const groups = isRecent
-    ? [{ kind: 'name' as const, title: 'Recent', items: recent.value }].filter(({ items }) => items.length > 0)
+  const groups: OptionsProps['groups'] = isRecent
+    ? [{ kind: 'recent', title: 'Recent', items: recent.value }].filter(({ items }) => items.length > 0)
     : groupResults(searchAnswer.results);
   const options = groups.flatMap(({ items }) => items);
   const isListed = isOpen && problem === null && options.length > 0;
-  const isEmpty =
-    isOpen && problem === null && !isRecent && searchAnswer.text === typed && searchAnswer.results.length === 0;
+  const isAnswered = !isRecent && searchAnswer.text === typed;
+  const isEmpty = isOpen && problem === null && isAnswered && searchAnswer.results.length === 0;
 
   // The chosen result stays chosen if a newer answer also has it.
   useEffect(() => {
@@ -217,13 +210,13 @@ export function Search({ id = SEARCH_ID, text: first = '' }: { id?: string; text
       choose(active);
       return;
     }
-    if (typed === '') return;
+    if (isRecent) return;
     const from = url.value;
-    const signal = newSearch();
-    // A result that arrives after the user went to another page is ignored.
-    const isCurrent = () => !signal.aborted && url.value === from;
-    const lookup =
-      searchAnswer.text === typed && searchAnswer.problem === null ? Promise.resolve(searchAnswer) : searchFor(typed);
+    searches.current += 1;
+    const search = searches.current;
+    // A result that arrives after the user typed on or went to another page is ignored.
+    const isCurrent = () => searches.current === search && url.value === from;
+    const lookup = isAnswered && searchAnswer.problem === null ? Promise.resolve(searchAnswer) : searchFor(typed);
     lookup.then(
       ({ results }) => {
         if (!isCurrent()) return;
@@ -305,7 +298,7 @@ export function Search({ id = SEARCH_ID, text: first = '' }: { id?: string; text
           onClick={() => setOpen(true)}
           onKeyDown={handleKey}
           onInput={({ currentTarget }) => {
-            newSearch();
+            searches.current += 1;
             setProblem(null);
             setText(currentTarget.value);
             setOpen(true);

@@ -148,14 +148,13 @@ interface Field {
   name: string;
   label: string;
   value: string;
-  type?: 'number';
-  /** The smallest number, and distance between two (default: 1). */
-  step?: number;
-  /** Bounds of a number (default minimum: the step). */
-  bounds?: (state: State) => { min?: number; max: number };
+  /** Returns the attributes of an input for a number. Other inputs are texts. */
+  number?: (state: State) => ReturnType<typeof numberInput>;
   /** Whether it may be left empty. */
   isOptional?: boolean;
 }
+
+const numberInput = (max: number, step = 1, min = step) => ({ type: 'number', min, max, step }) as const;
 
 interface Command {
   action: string;
@@ -172,14 +171,13 @@ const parseDistance = (value: (name: string) => string): { count: number } | { u
 
 /** Returns the fields of a distance. @param heightOf returns the current height */
 const distanceFields = (heightOf: (state: State) => number): readonly Field[] => [
-  { name: 'count', label: 'Blocks', value: '1', type: 'number', bounds: () => ({ max: MAX_BLOCKS }) },
+  { name: 'count', label: 'Blocks', value: '1', number: () => numberInput(MAX_BLOCKS) },
   {
     name: 'until',
     label: 'or up to height',
     value: '',
-    type: 'number',
+    number: (state) => numberInput(heightOf(state) + MAX_BLOCKS, 1, heightOf(state) + 1),
     isOptional: true,
-    bounds: (state) => ({ min: heightOf(state) + 1, max: heightOf(state) + MAX_BLOCKS }),
   },
 ];
 const DISTANCE_LABELS = { count: 'Blocks', until_height: 'Height' };
@@ -205,9 +203,7 @@ const COMMANDS: readonly Command[] = [
   },
   {
     action: 'Fork',
-    fields: [
-      { name: 'depth', label: 'Blocks to orphan', value: '1', type: 'number', bounds: () => ({ max: MAX_FORK_DEPTH }) },
-    ],
+    fields: [{ name: 'depth', label: 'Blocks to orphan', value: '1', number: () => numberInput(MAX_FORK_DEPTH) }],
     labels: { depth: 'Blocks to orphan' },
     async run(value) {
       const body = { depth: Number(value('depth')) };
@@ -242,9 +238,7 @@ const COMMANDS: readonly Command[] = [
         name: 'amount',
         label: 'STX',
         value: '100',
-        type: 'number',
-        step: 0.000001,
-        bounds: ({ faucet }) => ({ max: Math.floor(Number(faucet.balance) / 1_000_000) }),
+        number: ({ faucet }) => numberInput(Math.floor(Number(faucet.balance) / 1_000_000), 0.000001),
       },
     ],
     labels: { amount: 'The amount in micro-STX' },
@@ -257,9 +251,7 @@ const COMMANDS: readonly Command[] = [
   },
   {
     action: 'Let time pass',
-    fields: [
-      { name: 'minutes', label: 'Minutes', value: '10', type: 'number', bounds: () => ({ max: MAX_STEP / 60 }) },
-    ],
+    fields: [{ name: 'minutes', label: 'Minutes', value: '10', number: () => numberInput(MAX_STEP / 60) }],
     async run(value) {
       const seconds = 60 * Number(value('minutes'));
       await post('/stackside/v1/devnet/time', {}, { seconds });
@@ -296,12 +288,12 @@ function CommandForm({ action, fields, labels, run: runCommand, state }: Command
   const { run, result, problem, busy } = useAction<string>(undefined, labels);
   return (
     <Form class="form row" aria-label={action} onSubmit={(value) => run(() => runCommand(value), String)}>
-      {fields.map(({ name, label, value, type, step = 1, bounds, isOptional = false }) => (
+      {fields.map(({ name, label, value, number, isOptional = false }) => (
         <TextField
           key={name}
           name={name}
           label={label}
-          {...(type === undefined ? {} : { type, min: step, step, ...bounds?.(state) })}
+          {...number?.(state)}
           defaultValue={value}
           required={!isOptional}
         />
