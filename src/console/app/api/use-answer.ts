@@ -49,7 +49,7 @@ export function useAnswer<T>(
   const current = state.key === key ? state : { data: null, error: null };
   const isUnanswered = current.error?.status === 0;
   const isConnected = connection.value === 'live';
-  // A server that is back is asked again. Its next block, which also repeats the request, may be far away.
+  // The next block would also repeat an unanswered request, but it may be far away.
   useEffect(() => {
     if (isConnected && isUnanswered) query.current?.restart();
   }, [isConnected]);

@@ -11,6 +11,47 @@ import { go, withQuery } from './router.ts';
 const DATE = { type: 'date' } as const;
 const TEXT = { type: 'text' } as const;
 
+function FilterField({ name, label, input, placeholder, text, mistake }: ChosenFilters['filters'][number]) {
+  const id = `filter-${name}`;
+  const attributes = {
+    id,
+    name,
+    'aria-invalid': mistake !== null,
+    'aria-describedby': mistake === null ? undefined : `${id}-mistake`,
+  };
+  return (
+    <div class="field-group">
+      <label for={id}>{label}</label>
+      {typeof input === 'string' ? (
+        // The key renders a new input if the query has another text, because `defaultValue` is read only once.
+        <input
+          key={text}
+          {...attributes}
+          {...(input === 'day' && mistake === null ? DATE : TEXT)}
+          defaultValue={text}
+          placeholder={placeholder}
+          autocomplete="off"
+          spellcheck={false}
+        />
+      ) : (
+        <select key={text} {...attributes}>
+          <option value="">Any</option>
+          {input.map(([value, title]) => (
+            <option key={value} value={value} selected={value === text}>
+              {title}
+            </option>
+          ))}
+        </select>
+      )}
+      {mistake === null ? null : (
+        <p class="problem" id={`${id}-mistake`} role="alert">
+          {mistake}
+        </p>
+      )}
+    </div>
+  );
+}
+
 /** Renders the form of a list's filters, and the active filters, each with a link that removes it. */
 function Filters({ chosen: { filters, isActive, conditions } }: { chosen: ChosenFilters }) {
   const active = filters.filter(({ text }) => text !== '');
@@ -30,51 +71,13 @@ function Filters({ chosen: { filters, isActive, conditions } }: { chosen: Chosen
   const isWrong = conditions === null;
   return (
     <div class="panel-body stack small">
-      {/* The key closes the form once a mistake is mended, and opens it at a mistake. */}
+      {/* The key opens the form if a filter is wrong, and closes it when all are right. */}
       <details key={String(isWrong)} open={isWrong}>
         <summary>Filter</summary>
         <Form class="form grid" onSubmit={submit}>
-          {filters.map(({ name, label, input, placeholder, text, mistake }) => {
-            const id = `filter-${name}`;
-            const attributes = {
-              id,
-              name,
-              'aria-invalid': mistake !== null,
-              'aria-describedby': mistake === null ? undefined : `${id}-mistake`,
-            };
-            return (
-              <div key={name} class="field-group">
-                <label for={id}>{label}</label>
-                {typeof input === 'string' ? (
-                  // The key renders a new input if the query has another text, because `defaultValue` is read only
-                  // once.
-                  <input
-                    key={text}
-                    {...attributes}
-                    {...(input === 'day' && mistake === null ? DATE : TEXT)}
-                    defaultValue={text}
-                    placeholder={placeholder}
-                    autocomplete="off"
-                    spellcheck={false}
-                  />
-                ) : (
-                  <select key={text} {...attributes}>
-                    <option value="">Any</option>
-                    {input.map(([value, title]) => (
-                      <option key={value} value={value} selected={value === text}>
-                        {title}
-                      </option>
-                    ))}
-                  </select>
-                )}
-                {mistake === null ? null : (
-                  <p class="problem" id={`${id}-mistake`} role="alert">
-                    {mistake}
-                  </p>
-                )}
-              </div>
-            );
-          })}
+          {filters.map((filter) => (
+            <FilterField key={filter.name} {...filter} />
+          ))}
           <Button text="Apply" type="submit" class="primary" />
         </Form>
       </details>

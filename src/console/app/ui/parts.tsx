@@ -105,7 +105,7 @@ export const Facts = ({ facts }: { facts: readonly Fact[] }) => (
   </dl>
 );
 
-const Loading = ({ rows = 3 }: { rows?: number }) => (
+const Loading = ({ rows }: { rows: number }) => (
   <div class="panel-body stack" aria-busy="true">
     <span class="sr-only">Loading…</span>
     {Array.from({ length: rows }, (_, row) => (
@@ -144,10 +144,10 @@ interface ShowProps<T> {
 }
 
 /** Renders loaded data, a placeholder, or the error. If a reload fails, the error is above the old data. */
-export function Show<T>({ loaded, rows, missing, children }: ShowProps<T>) {
+export function Show<T>({ loaded, rows = 3, missing, children }: ShowProps<T>) {
   const { data, error, retry } = loaded;
   if (data === null) {
-    if (error === null) return <Loading rows={rows ?? 3} />;
+    if (error === null) return <Loading rows={rows} />;
     if (error.status === 410) return <Empty>{SWITCHED_OFF}</Empty>;
     if (error.isBeforeHistory) return <Empty>{error.message}</Empty>;
     return error.status === 404 ? (

@@ -37,13 +37,16 @@ interface AgoProps extends Pick<TimeProps, 'chain'> {
   none?: string;
 }
 
+/** Returns the seconds since a time. @param chain whether the time is one of the chain */
+const ageOf = (time: number, chain: boolean): number => (chain ? chainNow : now).value - time;
+
 /** Names the clock of an age, if the chain has its own; empty otherwise. @param chain whether the time is one of the chain */
 const clockOf = (chain: boolean): string => (chain && hasOwnClock.value ? ' by the chain’s clock' : '');
 
 /** Renders the time since a moment, also with the local date if it is days ago, and with the time in UTC as title. */
 export function Ago({ time, chain = false, none }: AgoProps) {
   if (time === null) return <span class="quiet">{none}</span>;
-  const seconds = (chain ? chainNow : now).value - time;
+  const seconds = ageOf(time, chain);
   return (
     <time dateTime={new Date(time * 1000).toISOString()} title={`${exactTime(time)}${clockOf(chain)}`}>
       {seconds < MIN_DATED_AGE ? (
@@ -69,7 +72,7 @@ export const When = ({ time, chain = false }: TimeProps) => (
   <>
     <Local time={time} />{' '}
     <span class="quiet">
-      ({ago((chain ? chainNow : now).value - time)}
+      ({ago(ageOf(time, chain))}
       {clockOf(chain)})
     </span>
   </>

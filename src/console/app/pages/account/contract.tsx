@@ -50,10 +50,8 @@ function emptyIfMissing(error: unknown): { total: null; results: [] } {
 }
 
 async function loadListSizes(contract: string, signal: AbortSignal): Promise<Sizes> {
-  const [ofContract, ofPrincipal] = [
-    { contract_id: contract, limit: 1 },
-    { principal: contract, limit: 1 },
-  ];
+  const ofContract = { contract_id: contract, limit: 1 };
+  const ofPrincipal = { principal: contract, limit: 1 };
   const lists = await Promise.all([
     get('/stackside/v1/smart-contracts/{contract_id}/calls', ofContract, signal).catch(emptyIfMissing),
     get('/stackside/v1/smart-contracts/{contract_id}/logs', ofContract, signal).catch(emptyIfMissing),

@@ -416,15 +416,15 @@ function Waiting({ transaction }: { transaction: PendingTransaction }) {
 function Prospects({ transaction }: { transaction: PendingTransaction }) {
   const { tx_id: id, tx_type: type, fee_rate: fee } = transaction;
   const version = useMempoolVersion();
-  const rank = useGet('/stackside/v1/mempool/transactions/{tx_id}', { tx_id: id }, version);
-  const feePosition = rank.data?.position_by_fee ?? null;
-  const fees = useGet('/extended/v2/mempool/fees', {}, version);
-  const levels = fees.data?.all ?? null;
+  const { data: position } = useGet('/stackside/v1/mempool/transactions/{tx_id}', { tx_id: id }, version);
+  const { data: fees } = useGet('/extended/v2/mempool/fees', {}, version);
   return (
     <>
-      {rank.data === null ? null : <QueuePosition position={rank.data} />}
-      {feePosition === null || rank.data?.awaits.length !== 0 ? null : <p>{feeRankText(feePosition, type)}</p>}
-      {levels === null ? null : <p>{feeLevelText(Number(fee), levels)}</p>}
+      {position === null ? null : <QueuePosition position={position} />}
+      {position?.position_by_fee == null || position.awaits.length > 0 ? null : (
+        <p>{feeRankText(position.position_by_fee, type)}</p>
+      )}
+      {fees === null ? null : <p>{feeLevelText(Number(fee), fees.all)}</p>}
     </>
   );
 }

@@ -39,7 +39,7 @@ import { Check, ChoiceField, Mistakes, TextField, useAction } from '../../ui/for
 import { unitOf } from '../../ui/metadata.ts';
 import { Button, ButtonLink, Page, Panel, Problem, Scrollable, Show } from '../../ui/parts.tsx';
 import { go, pathTo, url, withQuery } from '../../ui/router.ts';
-import { server } from '../../ui/server-status.tsx';
+import { isDevnet } from '../../ui/server-status.tsx';
 import { missingHookText } from './hooks.tsx';
 
 /** Returns the draft as a request body. The server checks each field. */
@@ -58,26 +58,26 @@ export function NewHook() {
   const headers = consumerHeaders(consumer);
   const template = templateOf(query.get('template'));
   const subject = query.get('of') ?? '';
-  const isDemo = server.value.status?.simulated_node === true;
+  const receiver = isDevnet() === true ? EXAMPLE_RECEIVER : '';
   return (
     <Page
       title={consumer === null ? 'New chainhook' : `New chainhook of ${visible(consumer)}`}
       lead="Choose filters, preview their matches in past blocks, then save."
     >
       <Templates chosen={template} />
-      {isDemo ? (
+      {receiver === '' ? null : (
         <p class="quiet row small">
           <span>
             To see deliveries in a terminal of this machine, run <code>stackside hooks listen --port 8080</code>, which
             listens at the URL below.
           </span>
         </p>
-      ) : null}
+      )}
       <Show loaded={loaded}>
         {(network) => (
           <Editor
-            key={`${template} ${subject} ${isDemo}`}
-            initial={makeDraft(template, subject, network, isDemo ? EXAMPLE_RECEIVER : '')}
+            key={`${template} ${subject} ${receiver}`}
+            initial={makeDraft(template, subject, network, receiver)}
             action="Create"
             save={(draft) => post('/chainhooks/me', {}, definitionOf(draft), headers)}
           />
@@ -143,12 +143,14 @@ function Editor({ initial, action, save }: EditorProps) {
   const [isSubmitted, setIsSubmitted] = useState(false);
   const { run, problem, busy } = useAction();
   const parsed = text === null ? draft : parseDraft(text);
-  const mistakes = typeof parsed === 'string' ? [] : findMistakes(parsed);
-  const isValid = typeof parsed !== 'string' && mistakes.length === 0;
+  // Null if the JSON isn't a definition.
+  const definition = typeof parsed === 'string' ? null : parsed;
+  const mistakes = definition === null ? [] : findMistakes(definition);
+  const isValid = definition !== null && mistakes.length === 0;
   const submit = () => {
     setIsSubmitted(true);
     if (!isValid) return;
-    run(async () => go(pathTo('hook', { id: (await save(parsed)).uuid })), 'The chainhook is saved');
+    run(async () => go(pathTo('hook', { id: (await save(definition)).uuid })), 'The chainhook is saved');
   };
   // The form names fields by their labels, the JSON by their paths.
   const message = problem === null || text !== null ? problem : messageInForm(problem);
@@ -158,10 +160,9 @@ function Editor({ initial, action, save }: EditorProps) {
         <Button
           text="Form"
           aria-pressed={text === null}
-          disabled={typeof parsed === 'string'}
+          disabled={definition === null}
           onClick={() => {
-            if (typeof parsed === 'string') return;
-            setDraft(parsed);
+            if (definition !== null) setDraft(definition);
             setText(null);
           }}
         />
@@ -195,7 +196,7 @@ function Editor({ initial, action, save }: EditorProps) {
         }
       />
       <Problem text={isValid ? message : null} />
-      <HookPreview draft={typeof parsed === 'string' ? null : parsed} />
+      <HookPreview draft={definition} />
       <div class="row">
         <Button text={action} class="primary" disabled={busy} onClick={submit} />
         <ButtonLink text="Cancel" href={pathTo('hooks')} />
