@@ -153,8 +153,8 @@ export const milliseconds = (value: number): string => `${Number(value.toPrecisi
 export const words = (identifier: string): string => identifier.replaceAll('_', ' ');
 
 /** Reports whether a text contains each word of a search, in any case. */
-export const hasWords = (text: string, searched: string): boolean =>
-  searched
+export const hasWords = (text: string, search: string): boolean =>
+  search
     .toLowerCase()
     .split(/\s+/)
     .every((word) => text.toLowerCase().includes(word));

@@ -25,13 +25,13 @@ export function parseLogFields({ fields }: Pick<LogEvent, 'fields'>): [name: str
 export function isLogMatch(event: LogEvent, level: string, text: string): boolean {
   if (level !== '' && event.level !== level) return false;
   const fields = parseLogFields(event);
-  const searched = [event.event, ...fields.flat()].join(' ').toLowerCase();
+  const content = [event.event, ...fields.flat()].join(' ').toLowerCase();
   return text
     .toLowerCase()
     .split(/\s+/)
     .every((word) => {
       const [name = '', value] = word.split(/=(.*)/s);
-      if (value === undefined) return searched.includes(word);
+      if (value === undefined) return content.includes(word);
       return fields.some(([field, has]) => field.toLowerCase() === name && has.toLowerCase().startsWith(value));
     });
 }

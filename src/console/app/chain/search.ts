@@ -72,9 +72,9 @@ export function pageOfSearch(text: string, results: readonly SearchResult[]): Pa
 }
 
 /** Splits a text before and after the searched text. If it isn't there, the first part is the whole text. */
-export function splitAtMatch(text: string, searched: string): readonly [string, string, string] {
-  const start = searched === '' ? -1 : text.toLowerCase().indexOf(searched.toLowerCase());
-  const end = start + searched.length;
+export function splitAtMatch(text: string, search: string): readonly [string, string, string] {
+  const start = search === '' ? -1 : text.toLowerCase().indexOf(search.toLowerCase());
+  const end = start + search.length;
   return start === -1 ? [text, '', ''] : [text.slice(0, start), text.slice(start, end), text.slice(end)];
 }
 

@@ -87,7 +87,7 @@ const NotFound = ({ message }: { message: string }) => (
 );
 
 /** Goes to another path, in place of the current one. */
-function MovedTo({ path }: { path: string }) {
+function Redirect({ path }: { path: string }) {
   useEffect(() => go(path, { replace: true }), [path]);
   return null;
 }
@@ -97,7 +97,7 @@ export function Pages() {
   if (current.value === null) return <NotFound message="No page has this address." />;
   const { page, params } = current.value;
   const { id = '' } = params;
-  if (page === 'principal' && id.includes('.')) return <MovedTo path={pathTo('contract', { id }) + location.search} />;
+  if (page === 'principal' && id.includes('.')) return <Redirect path={pathTo('contract', { id }) + location.search} />;
   const mistake = pathMistake(page, params);
   return mistake === null ? PAGES[page](params) : <NotFound message={mistake} />;
 }

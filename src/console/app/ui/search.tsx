@@ -53,8 +53,8 @@ async function searchFor(text: string, signal?: AbortSignal): Promise<Omit<Searc
   return { text, results };
 }
 
-const Marked = ({ text, searched }: { text: string; searched: string }) => {
-  const [before, hit, after] = splitAtMatch(text, searched);
+const Highlighted = ({ text, search }: { text: string; search: string }) => {
+  const [before, hit, after] = splitAtMatch(text, search);
   return (
     <bdi>
       {visible(before)}
@@ -67,7 +67,7 @@ const Marked = ({ text, searched }: { text: string; searched: string }) => {
 interface OptionsProps {
   id: string;
   groups: readonly { kind: string; title: string; items: readonly SearchResult[] }[];
-  searched: string;
+  search: string;
   active: SearchResult | null;
   choose: (item: SearchResult) => void;
 }
@@ -75,7 +75,7 @@ interface OptionsProps {
 const optionId = (id: string, item: SearchResult): string => `${id}-${item.kind}-${encodeURIComponent(item.id)}`;
 
 /** Renders the groups of the list. The field keeps the focus; pressing an option chooses it. */
-const Options = ({ id, groups, searched, active, choose }: OptionsProps) => (
+const Options = ({ id, groups, search, active, choose }: OptionsProps) => (
   <div role="listbox" id={`${id}-list`} aria-label="Search results">
     {groups.map(({ kind, title, items }) => (
       // biome-ignore lint/a11y/useSemanticElements: a listbox has groups, and no fieldset
@@ -95,11 +95,11 @@ const Options = ({ id, groups, searched, active, choose }: OptionsProps) => (
             onClick={() => choose(item)}
           >
             <span class="fit">
-              <Marked text={item.label} searched={searched} />
+              <Highlighted text={item.label} search={search} />
             </span>
             {item.detail === null || item.detail === item.label ? null : (
               <span class="fit quiet">
-                <Marked text={item.detail} searched={searched} />
+                <Highlighted text={item.detail} search={search} />
               </span>
             )}
           </div>
@@ -308,7 +308,7 @@ export function Search({ id = SEARCH_ID, text: first = '' }: { id?: string; text
       {isListed ? (
         // biome-ignore lint/a11y/noStaticElementInteractions: a press keeps the focus in the field
         <div class="found-list panel small" onMouseDown={(event) => event.preventDefault()}>
-          <Options id={id} groups={groups} searched={typed} active={active} choose={choose} />
+          <Options id={id} groups={groups} search={typed} active={active} choose={choose} />
           {isRecent ? (
             <p class="panel-head row spread">
               <span class="quiet">

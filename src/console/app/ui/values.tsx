@@ -61,7 +61,7 @@ export function Ago({ time, chain = false, none }: AgoProps) {
   );
 }
 
-const Local = ({ time }: { time: number }) => (
+const LocalTime = ({ time }: { time: number }) => (
   <time class="nowrap" dateTime={new Date(time * 1000).toISOString()} title={exactTime(time)}>
     {localTime(time)}
   </time>
@@ -70,7 +70,7 @@ const Local = ({ time }: { time: number }) => (
 /** Renders the local time, and the time since. */
 export const When = ({ time, chain = false }: TimeProps) => (
   <>
-    <Local time={time} />{' '}
+    <LocalTime time={time} />{' '}
     <span class="quiet">
       ({ago(ageOf(time, chain))}
       {clockOf(chain)})
@@ -81,7 +81,7 @@ export const When = ({ time, chain = false }: TimeProps) => (
 /** Renders the local time of a future event, and the time until then. @param time Unix seconds */
 export const Due = ({ time }: { time: number }) => (
   <>
-    <Local time={time} /> <span class="quiet">({until(time - now.value)})</span>
+    <LocalTime time={time} /> <span class="quiet">({until(time - now.value)})</span>
   </>
 );
 
@@ -135,7 +135,9 @@ export const Btc = ({ satoshis }: { satoshis: string | bigint }) => (
 );
 
 /** Renders a number of tokens without decimals. */
-export const Signed = ({ value }: { value: bigint }) => <Amount value={value} decimals={0} smallest="tokens" signed />;
+export const TokenCount = ({ value }: { value: bigint }) => (
+  <Amount value={value} decimals={0} smallest="tokens" signed />
+);
 
 interface TokenAmountProps {
   /** Identifier of a fungible token. */

@@ -122,7 +122,7 @@ export function startWatches(): void {
 }
 
 /** Renders a button that watches the shown object, and a link that creates a chainhook for it. */
-export function TellMe(watched: Watched) {
+export function NotifyMe(watched: Watched) {
   const isWatched = watches.value.some((watch) => isSame(watch, watched));
   return (
     <section class="row small" aria-label="Notifications">
@@ -144,7 +144,7 @@ const notificationHint = (): string =>
     : 'This browser can’t show notifications for this page. The overview lists what you watch.';
 
 /** Renders the objects that this browser watches, with the last change of each; null if there are none. */
-export function WatchedHere() {
+export function WatchList() {
   if (watches.value.length === 0) return null;
   return (
     <TablePanel

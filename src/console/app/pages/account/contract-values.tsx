@@ -349,7 +349,7 @@ export function WholeValue({ hex }: { hex: string }) {
       path === '' ? 'Value' : visible(path),
       <>
         <span class="quiet">{containers}</span>
-        <Part value={part} whole /> <span class="quiet">{visible(ownType)}</span>
+        <LeafValue value={part} whole /> <span class="quiet">{visible(ownType)}</span>
       </>,
     ];
   });
@@ -378,7 +378,7 @@ export function WholeValue({ hex }: { hex: string }) {
 /** Maximum characters of a cell. Its width usually cuts it earlier. */
 const MAX_CELL = 80;
 
-function Part({ value, whole = false }: { value: ClarityField; whole?: boolean }) {
+function LeafValue({ value, whole = false }: { value: ClarityField; whole?: boolean }) {
   switch (value.type) {
     case 'int':
     case 'uint':
@@ -447,7 +447,7 @@ export function ContractLogs({ contract, version, query, children }: ContractLog
     return [
       visible(name),
       `field${isNumber ? ' number' : ''}${index === 0 ? ' first' : ' named'}`,
-      ({ fields: parts }) => (parts?.has(path) ? <Part value={parts.get(path)!} /> : null),
+      ({ fields: parts }) => (parts?.has(path) ? <LeafValue value={parts.get(path)!} /> : null),
       { title: visible(path), label: visible(name) },
     ];
   });

@@ -31,7 +31,7 @@ import { go, pathTo, url, withQuery } from '../../ui/router.ts';
 import { isDevnet } from '../../ui/server-status.tsx';
 import { idOf, MinedStatus } from '../../ui/transactions.tsx';
 import { BlockLink, ChainText, Principal, TxLink, When } from '../../ui/values.tsx';
-import { TellMe } from '../../ui/watches.tsx';
+import { NotifyMe } from '../../ui/watches.tsx';
 import { OnDevnet } from '../devnet-pages.tsx';
 import { OtherNetwork, PrincipalHistory, principalTabs, StxFigures, usePrincipalVersion } from './principal.tsx';
 
@@ -137,7 +137,7 @@ export function Contract({ contract }: { contract: string }) {
       {isMissing ? <p class="note wait">The chain has no contract with this identifier.</p> : null}
       <OtherNetwork principal={contract} />
       <StxFigures principal={contract} version={version} />
-      <TellMe kind="contract" id={contract} />
+      <NotifyMe kind="contract" id={contract} />
       <PrincipalHistory principal={contract} />
       <Tabs
         label="Parts of the contract"

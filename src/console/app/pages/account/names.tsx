@@ -8,7 +8,7 @@ import { Form, TextField } from '../../ui/form.tsx';
 import { Button, Choices, Empty, ListPanel, listQuery, Page, Panel, Scrollable, Show } from '../../ui/parts.tsx';
 import { go, pathTo, url } from '../../ui/router.ts';
 import { Badge, Hash, NameLink, Principal, TxLink } from '../../ui/values.tsx';
-import { TellMe } from '../../ui/watches.tsx';
+import { NotifyMe } from '../../ui/watches.tsx';
 
 /** The namespace whose names are shown first. Most names belong to it. */
 const DEFAULT_NAMESPACE = 'btc';
@@ -122,7 +122,7 @@ export function Name({ name }: { name: string }) {
       >
         {({ zonefile_hash: hash, ...record }) => (
           <>
-            <TellMe kind="name" id={name} />
+            <NotifyMe kind="name" id={name} />
             <Panel
               title="Name"
               source={loaded.source}

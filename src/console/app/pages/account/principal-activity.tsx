@@ -51,7 +51,7 @@ export const useNames = ({ principal, version }: PrincipalProps) =>
   useGet('/v1/addresses/{blockchain}/{address}', { blockchain: 'stacks', address: principal }, version);
 
 /** Renders the first and last activity of an account, and its names. */
-export function SeenFacts(props: PrincipalProps) {
+export function ActivityFacts(props: PrincipalProps) {
   const names = useNames(props).data?.names ?? [];
   return (
     <DataPanel

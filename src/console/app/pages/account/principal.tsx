@@ -34,14 +34,14 @@ import {
   Stx,
   TxLink,
 } from '../../ui/values.tsx';
-import { TellMe } from '../../ui/watches.tsx';
+import { NotifyMe } from '../../ui/watches.tsx';
 import {
+  ActivityFacts,
   BalanceTab,
   CounterpartiesTab,
   historyPath,
   NonceFacts,
   type PrincipalProps,
-  SeenFacts,
   useNames,
 } from './principal-activity.tsx';
 import { Pending, PrincipalTransactions, Tokens, Transfers } from './principal-lists.tsx';
@@ -54,9 +54,9 @@ export function Account({ principal }: { principal: string }) {
       <StxFigures principal={principal} version={version} />
       <div class="grid">
         <NonceFacts principal={principal} version={version} />
-        <SeenFacts principal={principal} version={version} />
+        <ActivityFacts principal={principal} version={version} />
       </div>
-      <TellMe kind="account" id={principal} />
+      <NotifyMe kind="account" id={principal} />
       <PrincipalHistory principal={principal} />
       <Tabs label="Parts of the account" tabs={principalTabs({ principal, version })} />
     </Page>

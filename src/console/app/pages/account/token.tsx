@@ -35,7 +35,7 @@ import {
   TxLink,
   tokenName,
 } from '../../ui/values.tsx';
-import { TellMe } from '../../ui/watches.tsx';
+import { NotifyMe } from '../../ui/watches.tsx';
 import { tokenMovesPath } from './principal-lists.tsx';
 
 type TokenKind = { kind: 'token'; supply: string } | { kind: 'collection' };
@@ -76,7 +76,7 @@ export function Token({ asset }: { asset: string }) {
       <Show loaded={loaded}>
         {(token) => (
           <>
-            <TellMe kind={token.kind} id={asset} />
+            <NotifyMe kind={token.kind} id={asset} />
             {token.kind === 'token' ? <Fungible asset={asset} supply={token.supply} /> : <Collection asset={asset} />}
           </>
         )}

@@ -9,7 +9,7 @@ import { DROP_REASONS, kindOf } from '../../chain/transaction.ts';
 import { type Column, Empty, Footer, ListPanel, listQuery, Page, Panel, Show, TablePanel } from '../../ui/parts.tsx';
 import { pathTo } from '../../ui/router.ts';
 import { Ago, Badge, BitcoinBlockLink, BlockLink, Hash, TxLink, When } from '../../ui/values.tsx';
-import { ForkNotified } from '../hooks/notified.tsx';
+import { ForkDeliveries } from '../hooks/related-deliveries.tsx';
 
 type ListedFork = Answer<'/stackside/v1/forks'>['results'][number];
 type ForkObject = Answer<'/stackside/v1/forks/{hash}'>;
@@ -57,8 +57,8 @@ export function Fork({ hash }: { hash: string }) {
         {(fork) => (
           <>
             <Branches fork={fork} />
-            <Lost fork={fork} />
-            <ForkNotified fork={fork} />
+            <OrphanedTransactions fork={fork} />
+            <ForkDeliveries fork={fork} />
           </>
         )}
       </Show>
@@ -125,7 +125,7 @@ function Branches({ fork }: { fork: ForkObject }) {
   );
 }
 
-const Lost = ({ fork }: { fork: ForkObject }) => (
+const OrphanedTransactions = ({ fork }: { fork: ForkObject }) => (
   <TablePanel
     title="Transactions of the orphaned blocks"
     source={`/stackside/v1/forks/${fork.index_block_hash}`}

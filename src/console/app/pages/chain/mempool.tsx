@@ -39,7 +39,7 @@ export function Mempool() {
   const block = Number(query.get('block'));
   return (
     <Page title="Mempool" lead="Transactions that wait for a block. The page updates by itself.">
-      <Expected version={version} />
+      <ExpectedBlocks version={version} />
       {Number.isSafeInteger(block) && block > 0 ? <InBlock block={block} version={version} /> : null}
       <Pending chosen={chosen} version={version} />
       <div class="grid">
@@ -59,7 +59,7 @@ export function Mempool() {
 export const useExpectedBlocks = (version: string): Loaded<Projection> =>
   useGet('/stackside/v1/mempool/blocks', {}, version);
 
-function Expected({ version }: { version: string }) {
+function ExpectedBlocks({ version }: { version: string }) {
   const expected = useExpectedBlocks(version);
   return (
     <Panel title="Expected blocks" source={expected.source}>

@@ -15,8 +15,8 @@ import { pathTo } from '../../ui/router.ts';
 import { StateNote, useServerStatus } from '../../ui/server-status.tsx';
 import { idOf, NEWEST_COLUMNS } from '../../ui/transactions.tsx';
 import { Ago, Badge } from '../../ui/values.tsx';
-import { WatchedHere } from '../../ui/watches.tsx';
-import { HookLink, loadConsumers } from '../hooks/notified.tsx';
+import { WatchList } from '../../ui/watches.tsx';
+import { HookLink, loadConsumers } from '../hooks/related-deliveries.tsx';
 import { BITCOIN_BLOCK_COLUMNS, hashOfBitcoinBlock } from './bitcoin.tsx';
 import { Fees, pendingCount, TypeTable, useExpectedBlocks, useMempoolVersion } from './mempool.tsx';
 import { BlockStrip, NEWEST_BLOCKS, StripLegend } from './strip.tsx';
@@ -73,7 +73,7 @@ function Chain({ status }: { status: ServerStatus }) {
       <FailingHooks />
       <Blocks />
       <Figures label="The chain now" figures={chainFigures(status, times.data?.last_1h ?? null, pending)} />
-      <WatchedHere />
+      <WatchList />
       <div class="grid">
         <NewestTransactions />
         <Panel

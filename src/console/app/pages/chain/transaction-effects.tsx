@@ -26,7 +26,7 @@ function nameOf(event: TransactionEvent): string {
 }
 
 /** Renders the sender and recipient of an asset. Omits a missing one: a mint has no sender, and a burn no recipient. */
-const Route = ({ sender, recipient }: { sender: string; recipient: string }) => (
+const Parties = ({ sender, recipient }: { sender: string; recipient: string }) => (
   <span class="quiet">
     {sender === '' ? null : (
       <>
@@ -49,7 +49,7 @@ function Details({ event }: { event: TransactionEvent }) {
       return (
         <>
           <Stx micro={event.asset.amount} />
-          <Route {...event.asset} />
+          <Parties {...event.asset} />
         </>
       );
     case 'stx_lock': {
@@ -68,7 +68,7 @@ function Details({ event }: { event: TransactionEvent }) {
         <>
           <TokenAmount asset={event.asset.asset_id} value={event.asset.amount} />{' '}
           <Asset identifier={event.asset.asset_id} fungible />
-          <Route {...event.asset} />
+          <Parties {...event.asset} />
         </>
       );
     case 'non_fungible_token_asset': {
@@ -76,7 +76,7 @@ function Details({ event }: { event: TransactionEvent }) {
       return (
         <>
           <Asset identifier={asset} /> <NftLink asset={asset} value={value} />
-          <Route {...event.asset} />
+          <Parties {...event.asset} />
         </>
       );
     }

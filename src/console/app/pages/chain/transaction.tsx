@@ -58,15 +58,15 @@ import {
   CostTable,
   Hash,
   Principal,
-  Signed,
   Stx,
   TokenAmount,
+  TokenCount,
   TxLink,
   tokenName,
   When,
 } from '../../ui/values.tsx';
 import { OnDevnet } from '../devnet-pages.tsx';
-import { TransactionNotified } from '../hooks/notified.tsx';
+import { TransactionDeliveries } from '../hooks/related-deliveries.tsx';
 import { QueuePosition, useMempoolVersion } from './mempool.tsx';
 import { EventTable, Failure, PostConditions } from './transaction-effects.tsx';
 
@@ -130,7 +130,7 @@ function TransactionView({ transaction, offset }: { transaction: TransactionObje
       {mined === null ? null : (
         <>
           <Events transaction={mined} offset={offset} />
-          <TransactionNotified id={id} height={mined.block_height} />
+          <TransactionDeliveries id={id} height={mined.block_height} />
         </>
       )}
       <PostConditions transaction={transaction} />
@@ -211,7 +211,7 @@ function Balances({ transaction }: { transaction: MinedTransaction }) {
               <Stx micro={net} signed />
             ) : (
               <span title={asset}>
-                {isFungible ? <TokenAmount asset={asset} value={net} signed /> : <Signed value={net} />}{' '}
+                {isFungible ? <TokenAmount asset={asset} value={net} signed /> : <TokenCount value={net} />}{' '}
                 <ChainText text={isFungible ? tokenName(asset) : assetNameOf(asset)} />
               </span>
             ),

@@ -24,7 +24,7 @@ import {
 import { go, pathTo, url, withQuery } from '../../ui/router.ts';
 import { Ago, BlockLink, Due, Hash, When } from '../../ui/values.tsx';
 import { hookVersion } from './hooks.tsx';
-import { StateBadge } from './notified.tsx';
+import { StateBadge } from './related-deliveries.tsx';
 
 type ListedDelivery = Answer<'/chainhooks/me/{uuid}/deliveries'>['results'][number];
 

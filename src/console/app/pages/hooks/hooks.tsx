@@ -24,7 +24,7 @@ import {
 import { pathTo, url, withQuery } from '../../ui/router.ts';
 import { Ago, Badge, ChainText } from '../../ui/values.tsx';
 import { DeliveryCharts } from '../history-charts.tsx';
-import { HookLink } from './notified.tsx';
+import { HookLink } from './related-deliveries.tsx';
 
 export function Hooks() {
   const chosen = url.value.query.get('consumer');

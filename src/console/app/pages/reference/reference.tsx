@@ -18,7 +18,7 @@ import { SourceBlock } from '../../ui/code.tsx';
 import { Check, TextField } from '../../ui/form.tsx';
 import { ButtonLink, type Column, Empty, JsonLink, Page, Panel, Show, TablePanel } from '../../ui/parts.tsx';
 import { pathTo } from '../../ui/router.ts';
-import { Described, SchemaTree } from './schema.tsx';
+import { DocumentText, SchemaTree } from './schema.tsx';
 import { TryIt } from './try-it.tsx';
 
 const DOCUMENT = '/docs/json';
@@ -28,7 +28,7 @@ const loadReference = async (signal: AbortSignal): Promise<Reference> =>
   readReference((await fetchJson(DOCUMENT, { signal })) as ApiDocument);
 
 /** The text of the search, and whether the list has deprecated operations. They stay while operations are shown. */
-const searched = signal('');
+const searchText = signal('');
 const withDeprecated = signal(false);
 
 const Method = ({ method }: { method: string }) => (
@@ -55,7 +55,7 @@ const COLUMNS: readonly Column<Operation>[] = [
 const anchorOf = (tag: string): string => tag.replaceAll(/\W+/g, '-');
 
 function Operations({ groups }: { groups: readonly Group[] }) {
-  const matches = (all: readonly Operation[]) => all.filter((operation) => isMatch(operation, searched.value));
+  const matches = (all: readonly Operation[]) => all.filter((operation) => isMatch(operation, searchText.value));
   const deprecated = groups.flatMap(({ operations }) => matches(operations)).filter(({ isDeprecated }) => isDeprecated);
   const shownGroups = groups
     .map((group) => ({
@@ -70,10 +70,10 @@ function Operations({ groups }: { groups: readonly Group[] }) {
           type="search"
           class="grow"
           label="Search operations"
-          value={searched.value}
+          value={searchText.value}
           placeholder="path, name or words: balances"
           onChange={(text) => {
-            searched.value = text;
+            searchText.value = text;
           }}
         />
         <Check
@@ -109,7 +109,7 @@ function Operations({ groups }: { groups: readonly Group[] }) {
           stacked
         >
           <p class="panel-head small">
-            <Described text={description} />
+            <DocumentText text={description} />
           </p>
         </TablePanel>
       ))}
@@ -124,7 +124,7 @@ export function ApiReference() {
     <Page
       title={TITLE}
       aside={<JsonLink source={DOCUMENT} subject="this page" />}
-      lead={<Described text={loaded.data?.description ?? ''} />}
+      lead={<DocumentText text={loaded.data?.description ?? ''} />}
     >
       <Show loaded={loaded} rows={12}>
         {({ groups }) => <Operations groups={groups} />}
@@ -149,7 +149,7 @@ export function OperationPage({ id }: { id: string }) {
               <Method method={operation.method} /> <code class="break">{operation.path}</code>{' '}
               {operation.isDeprecated ? <span class="badge">deprecated</span> : null}
             </p>
-            <Described text={operation.description} />
+            <DocumentText text={operation.description} />
           </>
         )
       }
@@ -193,7 +193,7 @@ function Answers({ operation: { answers }, schemas }: { operation: Operation } &
         title="Statuses"
         facts={answers.map(({ status, description }) => [
           status,
-          <Described key={status} text={description.replace(/^OK$/, 'The response is above')} />,
+          <DocumentText key={status} text={description.replace(/^OK$/, 'The response is above')} />,
         ])}
       />
     </>

@@ -13,7 +13,7 @@ import {
 } from '../../chain/api-reference.ts';
 
 /** Renders a text of the document: parts between backticks are code. */
-export const Described = ({ text }: { text: string }) => (
+export const DocumentText = ({ text }: { text: string }) => (
   <>{text.split('`').map((part, index) => (index % 2 === 1 ? <code key={index}>{part}</code> : part))}</>
 );
 
@@ -23,7 +23,7 @@ interface PartProps {
 }
 
 /** Renders a part that is closed at first. Its contents are made when it opens, because schemas contain themselves. */
-function Closed({ title, schema, schemas }: PartProps & { title: string }) {
+function Toggle({ title, schema, schemas }: PartProps & { title: string }) {
   const [isOpen, setOpen] = useState(false);
   return (
     <details onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
@@ -43,9 +43,9 @@ function Member({ name, schema, isRequired, schemas }: Field & { schemas: Schema
       <code class="break">{name}</code> <span class="quiet break">{type}</span>
       {isRequired ? null : <span class="badge">optional</span>}
       <div class="quiet tiny">
-        <Described text={description} /> {limitsText(target)}
+        <DocumentText text={description} /> {limitsText(target)}
       </div>
-      {hasMembers(inner, schemas) ? <Closed title={`Members of ${name}`} schema={inner} schemas={schemas} /> : null}
+      {hasMembers(inner, schemas) ? <Toggle title={`Members of ${name}`} schema={inner} schemas={schemas} /> : null}
     </li>
   );
 }
@@ -65,7 +65,7 @@ function Members({ schema, schemas }: PartProps) {
         ))}
       </ul>
       {variants.map((variant, index) => (
-        <Closed key={index} title={typeText(variant, schemas)} schema={itemOf(variant, schemas)} schemas={schemas} />
+        <Toggle key={index} title={typeText(variant, schemas)} schema={itemOf(variant, schemas)} schemas={schemas} />
       ))}
     </>
   );

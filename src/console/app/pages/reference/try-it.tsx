@@ -21,7 +21,7 @@ import { bytes, count } from '../../chain/format.ts';
 import { SourceBlock } from '../../ui/code.tsx';
 import { ChoiceField, Form, TextField, useAction } from '../../ui/form.tsx';
 import { Button, Copy, Panel, Problem, Scrollable } from '../../ui/parts.tsx';
-import { Described } from './schema.tsx';
+import { DocumentText } from './schema.tsx';
 
 /** Maximum characters of a response to show. A stream that is longer ends there. */
 const MAX_SHOWN = 100_000;
@@ -113,7 +113,7 @@ function ParameterField({ parameter, schemas, value, onChange }: FieldProps) {
     ),
     help: (
       <>
-        <Described text={description} />
+        <DocumentText text={description} />
         <br />
         {limits.join(', ')}
       </>

@@ -28,7 +28,7 @@ export const Hosts = () => (
         </Empty>
       ) : (
         <>
-          <Here host={host} />
+          <HostFigures host={host} />
           <Warnings title="The shared log can’t be reached" texts={problem === null ? [] : [problem]} />
           {log === null ? null : <Cluster log={log} self={host.name} />}
         </>
@@ -47,7 +47,7 @@ function missingNote({ head, reachable }: ThisHost): string {
   return reachable ? `of ${count(head)}` : `of ${count(head)}, when the shared log last answered`;
 }
 
-const Here = ({ host }: { host: ThisHost }) => (
+const HostFigures = ({ host }: { host: ThisHost }) => (
   <Figures
     label="This host"
     figures={[

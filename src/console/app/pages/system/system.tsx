@@ -42,7 +42,7 @@ export const System = () => (
     <Tabs
       label="Parts of the system"
       tabs={[
-        ['hour', 'Last hour', () => <Hour />],
+        ['hour', 'Last hour', () => <LastHour />],
         ['alerts', 'Alerts', forOperator(Alerts)],
         ['settings', 'Settings', forOperator(Settings)],
         ['data', 'Data', forOperator(Data)],
@@ -53,7 +53,7 @@ export const System = () => (
   </Page>
 );
 
-function Hour() {
+function LastHour() {
   const status = useServerStatus();
   return (
     <>
@@ -168,13 +168,13 @@ const CHANGED = 'changed';
 
 function Settings() {
   const system = useGet(SYSTEM, {});
-  const [searched, setSearched] = useState('');
+  const [searchText, setSearchText] = useState('');
   const onlyChanged = url.value.query.has(CHANGED);
   return (
     <Show loaded={system} rows={10}>
       {({ settings, listeners }) => {
         const shownSettings = settings.filter(
-          (setting) => (!onlyChanged || setting.source !== 'default') && isSettingMatch(setting, searched),
+          (setting) => (!onlyChanged || setting.source !== 'default') && isSettingMatch(setting, searchText),
         );
         const groups = [...new Set(shownSettings.map(({ group }) => group))];
         return (
@@ -195,8 +195,8 @@ function Settings() {
                 type="search"
                 class="grow"
                 label="Search settings"
-                value={searched}
-                onChange={setSearched}
+                value={searchText}
+                onChange={setSearchText}
                 placeholder="a name, a value or words: threads"
               />
             </div>
@@ -495,15 +495,15 @@ const LEVEL_TONES: Readonly<Record<string, 'bad' | 'wait' | 'plain'>> = { error:
 
 const SystemLog = () => (
   <Show loaded={useGet(LOG, {}, every(LOG_EVERY))} rows={10}>
-    {({ recent }) => <Recent recent={recent} />}
+    {({ recent }) => <LogTable recent={recent} />}
   </Show>
 );
 
 const LEVELS = [['', 'any'] as const, 'error', 'warn', 'info', 'debug'];
 
-function Recent({ recent }: { recent: Log['recent'] }) {
+function LogTable({ recent }: { recent: Log['recent'] }) {
   const [level, setLevel] = useState('');
-  const [searched, setSearched] = useState('');
+  const [searchText, setSearchText] = useState('');
   return (
     <TablePanel
       title="Last events"
@@ -511,7 +511,7 @@ function Recent({ recent }: { recent: Log['recent'] }) {
       label="Last log events"
       rows={recent
         .map((event, index) => ({ ...event, key: `${event.at} ${index}` }))
-        .filter((event) => isLogMatch(event, level, searched))}
+        .filter((event) => isLogMatch(event, level, searchText))}
       keyOf={({ key }) => key}
       empty={recent.length === 0 ? 'Nothing was logged yet.' : 'No event matches.'}
       stacked
@@ -529,8 +529,8 @@ function Recent({ recent }: { recent: Log['recent'] }) {
           type="search"
           class="grow"
           label="Search events"
-          value={searched}
-          onChange={setSearched}
+          value={searchText}
+          onChange={setSearchText}
           placeholder="Words, or a field with its value: height=12"
         />
       </div>

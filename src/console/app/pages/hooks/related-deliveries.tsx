@@ -91,7 +91,13 @@ function contentOf({ apply, rollback }: Delivery, isIncluded: BlockFilter): stri
   return [...countText(rollback, 'rolled back'), ...countText(apply, 'applied')].join(', ');
 }
 
-const Notified = ({ loaded, filter = () => true }: { loaded: Loaded<HookDelivery[] | null>; filter?: BlockFilter }) => (
+const DeliveryList = ({
+  loaded,
+  filter = () => true,
+}: {
+  loaded: Loaded<HookDelivery[] | null>;
+  filter?: BlockFilter;
+}) => (
   <ListPanel
     title="Chainhook deliveries"
     label="Deliveries"
@@ -118,7 +124,7 @@ const Notified = ({ loaded, filter = () => true }: { loaded: Loaded<HookDelivery
 );
 
 /** Renders the deliveries of a fork's orphaned blocks. */
-export function ForkNotified({ fork }: { fork: Answer<'/stackside/v1/forks/{hash}'> }) {
+export function ForkDeliveries({ fork }: { fork: Answer<'/stackside/v1/forks/{hash}'> }) {
   const { index_block_hash: id, height, top_height: top, orphaned } = fork;
   const hashes = new Set(orphaned.map(({ index_block_hash: hash }) => hash));
   const isIncluded: BlockFilter = ({ index_block_hash: hash }) => hashes.has(hash);
@@ -126,12 +132,12 @@ export function ForkNotified({ fork }: { fork: Answer<'/stackside/v1/forks/{hash
     const all = await loadDeliveries(height, top, signal);
     return all?.filter(({ delivery }) => delivery.apply.some(isIncluded) || delivery.rollback.some(isIncluded)) ?? null;
   });
-  return loaded.error === null && loaded.data === null ? null : <Notified loaded={loaded} filter={isIncluded} />;
+  return loaded.error === null && loaded.data === null ? null : <DeliveryList loaded={loaded} filter={isIncluded} />;
 }
 
 /** Renders the deliveries that contain a transaction of a block; nothing if there is none. */
-export function TransactionNotified({ id, height }: { id: string; height: number }) {
+export function TransactionDeliveries({ id, height }: { id: string; height: number }) {
   const load = (signal: AbortSignal) => loadDeliveriesWith(id, height, signal);
   const loaded = useAnswer(`deliveries of ${id} ${height}`, load, tipVersion.value);
-  return loaded.data === null || loaded.data.length === 0 ? null : <Notified loaded={loaded} />;
+  return loaded.data === null || loaded.data.length === 0 ? null : <DeliveryList loaded={loaded} />;
 }
