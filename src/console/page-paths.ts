@@ -39,7 +39,7 @@ export type PageName = keyof typeof pagePaths;
 /** A page of the navigation with the pages that belong to it. */
 type Section = readonly [page: PageName, title: string, members: readonly PageName[]];
 
-/** The navigation in groups. */
+/** The navigation in groups. Only a simulated chain has the section `devnet`. */
 export const groups: readonly { title: string; sections: readonly Section[] }[] = [
   {
     title: 'Explore',
@@ -61,13 +61,8 @@ export const groups: readonly { title: string; sections: readonly Section[] }[] 
       ['hooks', 'Chainhooks', ['newHook', 'hook', 'editHook', 'delivery']],
       ['sql', 'SQL', []],
       ['reference', 'API reference', ['operation']],
+      ['devnet', 'Devnet', []],
     ],
   },
   { title: 'Operate', sections: [['system', 'System', []]] },
 ];
-
-/** The section that only a simulated chain has, at the end of its group. */
-export const devnetSection = { group: 'Build', section: ['devnet', 'Devnet', []] } as const satisfies {
-  group: string;
-  section: Section;
-};

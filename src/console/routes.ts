@@ -127,7 +127,9 @@ const ICON =
 
 const navigation = groups
   .map(({ title, sections }) => {
-    const links = sections.map(([page, name]) => `<li><a href="${pagePaths[page]}">${name}</a></li>`);
+    const links = sections
+      .filter(([page]) => page !== 'devnet')
+      .map(([page, name]) => `<li><a href="${pagePaths[page]}">${name}</a></li>`);
     return `<p class="quiet tiny">${title}</p><ul>${links.join('')}</ul>`;
   })
   .join('');

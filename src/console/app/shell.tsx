@@ -2,7 +2,7 @@
 import { effect, signal } from '@preact/signals';
 import { type ComponentChildren, Fragment } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
-import { devnetSection, groups, type PageName } from '../page-paths.ts';
+import { groups, type PageName } from '../page-paths.ts';
 import { connection } from './api/live.ts';
 import { count } from './chain/format.ts';
 import { chainState, networkName } from './chain/state.ts';
@@ -24,8 +24,9 @@ const Navigation = () => (
           {title}
         </p>
         <ul aria-labelledby={`nav-${title}`}>
-          {[...sections, ...(isDevnet() === true && devnetSection.group === title ? [devnetSection.section] : [])].map(
-            ([page, name, members]) => (
+          {sections
+            .filter(([page]) => page !== 'devnet' || isDevnet() === true)
+            .map(([page, name, members]) => (
               <li key={page}>
                 <a
                   href={pathTo(page)}
@@ -35,8 +36,7 @@ const Navigation = () => (
                   {name}
                 </a>
               </li>
-            ),
-          )}
+            ))}
         </ul>
       </Fragment>
     ))}
@@ -212,14 +212,14 @@ function Keys() {
   useEffect(() => {
     let previousKey = '';
     const listen = (event: KeyboardEvent) => {
-      if (isSearchKey(event) && dialog.current?.open !== true) {
+      if (dialog.current?.open === true) return;
+      if (isSearchKey(event)) {
         event.preventDefault();
         focusSearch();
         return;
       }
       if (event.key === 'Escape' && isTyping(event.target)) (event.target as HTMLElement).blur();
       if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
-      if (dialog.current?.open === true) return;
       if (handleKey(event.key, previousKey)) event.preventDefault();
       previousKey = event.key;
     };

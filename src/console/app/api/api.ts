@@ -50,7 +50,7 @@ export function assertRequestError(error: unknown): asserts error is RequestErro
 }
 
 function textOf(body: unknown, name: string): string | null {
-  const value: unknown = typeof body === 'object' && body !== null ? Reflect.get(body, name) : null;
+  const value = isObject(body) ? body[name] : null;
   return typeof value === 'string' && value !== '' ? value : null;
 }
 

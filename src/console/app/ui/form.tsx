@@ -119,21 +119,21 @@ interface Action<Result> {
   problem: string | null;
   /** Result of the last request; null while it runs, and if it failed. */
   result: Result | null;
-  /** Runs a request. If it succeeds, announces `done`, or its text for the result, to screen readers. */
-  run(work: (signal: AbortSignal) => Promise<Result>, done: string | ((result: Result) => string)): void;
+  /**
+   * Runs a request. If it succeeds, announces `done`, or its text for the result, to screen readers.
+   * @param labels name the fields of the request in its problem
+   */
+  run(
+    work: (signal: AbortSignal) => Promise<Result>,
+    done: string | ((result: Result) => string),
+    labels?: FieldLabels,
+  ): void;
   /** Ends the last request, which then reports no error. The end of the component does the same. */
   cancel(): void;
 }
 
-/**
- * Returns the state of a component's requests.
- * @param onSuccess called when a request has succeeded
- * @param labels name the fields of a request in its problem
- */
-export function useAction<Result = unknown>(
-  onSuccess: () => void = () => {},
-  labels: FieldLabels = {},
-): Action<Result> {
+/** Returns the state of a component's requests. @param onSuccess called when a request has succeeded */
+export function useAction<Result = unknown>(onSuccess: () => void = () => {}): Action<Result> {
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState<string | null>(null);
   const [result, setResult] = useState<Result | null>(null);
@@ -148,7 +148,7 @@ export function useAction<Result = unknown>(
     problem,
     result,
     cancel,
-    run(work, done) {
+    run(work, done, labels = {}) {
       const controller = new AbortController();
       running.current = controller;
       setBusy(true);

@@ -159,8 +159,7 @@ function CallForm({ contract, name, args, accounts }: CallFormProps) {
   const [areLiteral, setAreLiteral] = useState(false);
   const [isSubmitted, setIsSubmitted] = useState(false);
   const { sender, field: senderField } = useSender(accounts);
-  const labels = Object.fromEntries(args.map((arg, index) => [`arguments/${index}`, visible(arg.name)]));
-  const { run, result, problem, busy } = useAction<CallAnswer>(undefined, labels);
+  const { run, result, problem, busy } = useAction<CallAnswer>();
   const { values, mistakes } = areLiteral ? { values: [], mistakes: [] } : encodeArguments(args, draft);
   const shownMistakes = isSubmitted ? mistakes : [];
 
@@ -169,9 +168,11 @@ function CallForm({ contract, name, args, accounts }: CallFormProps) {
     if (mistakes.length > 0) return;
     const encoded = areLiteral ? args.map((arg) => literalArgument(literals.get(arg.name) ?? '')) : values.map(toHex);
     const body = { ...sender, contract, function: name, arguments: encoded };
+    const labels = Object.fromEntries(args.map((arg, index) => [`arguments/${index}`, visible(arg.name)]));
     run(
       () => post('/stackside/v1/devnet/call', {}, body),
       ({ status }) => `The call was mined: ${words(status)}`,
+      labels,
     );
   };
   return (

@@ -285,9 +285,9 @@ const SimulatedNode = ({ state }: { state: State }) => (
 );
 
 function CommandForm({ action, fields, labels, run: runCommand, state }: Command & { state: State }) {
-  const { run, result, problem, busy } = useAction<string>(undefined, labels);
+  const { run, result, problem, busy } = useAction<string>();
   return (
-    <Form class="form row" aria-label={action} onSubmit={(value) => run(() => runCommand(value), String)}>
+    <Form class="form row" aria-label={action} onSubmit={(value) => run(() => runCommand(value), String, labels)}>
       {fields.map(({ name, label, value, number, isOptional = false }) => (
         <TextField
           key={name}
@@ -347,7 +347,7 @@ export function FailedCall({ id }: { id: string }) {
   );
 }
 
-const REPLACE_LABELS = { tx_id: 'The transaction', fee: 'Fee in micro-STX' };
+const LABELS = { tx_id: 'The transaction', fee: 'Fee in micro-STX' };
 
 /**
  * Renders buttons that mine the next block, and that replace or drop a transaction. The node can't replace sponsored
@@ -355,19 +355,23 @@ const REPLACE_LABELS = { tx_id: 'The transaction', fee: 'Fee in micro-STX' };
  */
 export function PendingSteps({ id, fee, isSponsored }: { id: string; fee: string; isSponsored: boolean }) {
   const { data: state } = useGet(SOURCE, {}, `${tipVersion.value} ${every(STATE_EVERY)}`);
-  const { run, problem, busy } = useAction(undefined, REPLACE_LABELS);
+  const { run, problem, busy } = useAction();
   const [newFee, setNewFee] = useState(String(2n * BigInt(fee)));
   const mine = () => post('/stackside/v1/devnet/mine', {}, {});
   const drop = () => post('/stackside/v1/devnet/drop', {}, { tx_id: id });
   const replace = () =>
-    run(async () => {
-      const { tx_id: other } = await post('/stackside/v1/devnet/replace', {}, { tx_id: id, fee: newFee.trim() });
-      go(pathTo('transaction', { id: other }));
-    }, 'Replaced the transaction');
+    run(
+      async () => {
+        const { tx_id: other } = await post('/stackside/v1/devnet/replace', {}, { tx_id: id, fee: newFee.trim() });
+        go(pathTo('transaction', { id: other }));
+      },
+      'Replaced the transaction',
+      LABELS,
+    );
   return (
     <Form class="form row" aria-label="Steps of the simulated node" onSubmit={replace}>
       <Button text="Mine a block" disabled={busy} onClick={() => run(mine, 'Mined a block')} />
-      <Button text="Drop" disabled={busy} onClick={() => run(drop, 'Dropped the transaction')} />
+      <Button text="Drop" disabled={busy} onClick={() => run(drop, 'Dropped the transaction', LABELS)} />
       {!isSponsored && state?.pending.includes(id) === true ? (
         <>
           <TextField
