@@ -810,6 +810,7 @@ browserTest('the browser handles links to a part of the page, and a link to the 
   // A browser's history has at most 50 entries, so a window that other tests use is full.
   await using visited = await visitAfresh(`${server.api}/transactions?offset=50`);
   const { page } = visited;
+  await loaded(page);
   /** Clicks a link. Returns whether the console follows it, and the number of entries in the history. */
   const click = (to: string): Promise<[followed: boolean, entries: number]> =>
     page.evaluate(`{
