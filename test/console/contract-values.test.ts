@@ -127,7 +127,7 @@ describe("an argument's form", () => {
   test('has exactly one field for each typed text', () => {
     assertProperty(
       fc.property(filled, (example) => {
-        const fields = formFields({ name: 'a', type: example.type }, draftOf('a', example));
+        const fields = formFields([{ name: 'a', type: example.type }], draftOf('a', example));
         const paths = fields.map(({ path }) => path);
         expect(new Set(paths).size).toBe(paths.length);
         const typed = new Set(draftOf('a', example).keys());
@@ -205,7 +205,7 @@ describe("an argument's form", () => {
     let type: AbiType = 'uint128';
     for (let level = 0; level < 30; level++) type = { tuple: [{ name: 'in', type }] };
     const path = `deep${'.in'.repeat(30)}`;
-    expect(formFields({ name: 'deep', type }, new Map()).map((field) => field.path)).toEqual([path]);
+    expect(formFields([{ name: 'deep', type }], new Map()).map((field) => field.path)).toEqual([path]);
     const [bytes = new Uint8Array(0)] = encodeArguments([{ name: 'deep', type }], new Map([[path, '7']])).values;
     expect([...leavesOf(decodeHex(toHex(bytes))!)]).toMatchObject([{ path: path.slice(5), type: 'uint' }]);
 

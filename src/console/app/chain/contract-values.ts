@@ -268,8 +268,9 @@ function buildForm({ name: path, type }: Argument, draft: Draft): ArgumentForm {
     : { fields, value, mistakes: [] };
 }
 
-/** Returns the fields of an argument that its draft needs, with those of its parts. */
-export const formFields = (argument: Argument, draft: Draft): readonly Field[] => buildForm(argument, draft).fields;
+/** Returns the fields of arguments that their draft needs, with those of their parts. */
+export const formFields = (args: readonly Argument[], draft: Draft): Field[] =>
+  args.flatMap((arg) => buildForm(arg, draft).fields);
 
 /** Returns the serialized arguments of a call, or all mistakes in its form. */
 export function encodeArguments(

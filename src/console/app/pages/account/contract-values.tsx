@@ -225,7 +225,7 @@ function ReadForm({ contract, parameter, item, args }: ReadFormProps) {
     const nextRequest = makeRequest((request?.times ?? 0) + 1);
     if (nextRequest === null) return;
     setRequest(nextRequest);
-    const typed = fieldsOf(args, draft).flatMap(({ path }) =>
+    const typed = formFields(args, draft).flatMap(({ path }) =>
       draft.has(path) ? [[`${ARGUMENT}${path}`, draft.get(path) ?? '']] : [],
     );
     const link = withQuery({
@@ -260,8 +260,6 @@ function ReadForm({ contract, parameter, item, args }: ReadFormProps) {
   );
 }
 
-const fieldsOf = (args: readonly Argument[], draft: Draft) => args.flatMap((arg) => formFields(arg, draft));
-
 interface ArgumentFieldsProps {
   args: readonly Argument[];
   draft: Draft;
@@ -272,7 +270,7 @@ interface ArgumentFieldsProps {
 /** Renders the fields of arguments that their draft needs. */
 export const ArgumentFields = ({ args, draft, mistakes, onChange }: ArgumentFieldsProps) => (
   <>
-    {fieldsOf(args, draft).map(({ path, help, choices, maxItems }) => {
+    {formFields(args, draft).map(({ path, help, choices, maxItems }) => {
       const value = draft.get(path) ?? '';
       const common = {
         label: visible(path),
