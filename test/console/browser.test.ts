@@ -874,6 +874,27 @@ browserTest('a server with partial history shows its first block, and panels exp
   expect(complaints.filter((complaint) => !complaint.includes('503'))).toEqual([]);
 });
 
+browserTest('a request that succeeds after the user left its page leads nowhere', async () => {
+  const id = await waitingHook(server);
+  await using visited = await visit(`${server.api}/hooks/${id}`);
+  const { page } = visited;
+  await loaded(page);
+  const { promise: left, resolve: leave } = Promise.withResolvers<void>();
+  await page.route(`**/chainhooks/me/${id}`, async (route) => {
+    if (route.request().method() === 'DELETE') await left;
+    await route.continue();
+  });
+  const deleted = page.waitForResponse((response) => response.request().method() === 'DELETE');
+  await page.getByRole('button', { name: 'Delete' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
+  await follow(page, '/blocks');
+  await loaded(page);
+  leave();
+  await deleted;
+  await page.getByText('The chainhook is deleted').waitFor({ state: 'attached' });
+  expect(new URL(page.url()).pathname).toBe('/blocks');
+});
+
 browserTest('a chosen theme is kept', async () => {
   await using visited = await visit(server.api);
   const { page } = visited;

@@ -132,8 +132,11 @@ interface Action<Result> {
   cancel(): void;
 }
 
-/** Returns the state of a component's requests. @param onSuccess called when a request has succeeded */
-export function useAction<Result = unknown>(onSuccess: () => void = () => {}): Action<Result> {
+/**
+ * Returns the state of a component's requests.
+ * @param onSuccess called when a request has succeeded, unless it was cancelled
+ */
+export function useAction<Result = unknown>(onSuccess: (result: Result) => void = () => {}): Action<Result> {
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState<string | null>(null);
   const [result, setResult] = useState<Result | null>(null);
@@ -159,7 +162,7 @@ export function useAction<Result = unknown>(onSuccess: () => void = () => {}): A
           (answer) => {
             setResult(answer);
             announce(typeof done === 'string' ? done : done(answer));
-            onSuccess();
+            if (!controller.signal.aborted) onSuccess(answer);
           },
           (error: unknown) => {
             if (controller.signal.aborted && error instanceof DOMException) return;

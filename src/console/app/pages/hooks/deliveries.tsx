@@ -146,12 +146,15 @@ export function Delivery({ hook, id }: { hook: string; id: string }) {
   const params = { uuid: hook, id };
   const loaded = useGet('/chainhooks/me/{uuid}/deliveries/{id}', params, hookVersion());
   const { source } = loaded;
+  const redelivery = useAction<{ id: string }>((delivery) =>
+    go(pathTo('delivery', { id: hook, delivery: delivery.id })),
+  );
   const { run, problem, busy } = useAction(loaded.retry);
   const resend = () =>
-    run(async () => {
-      const redelivery = await post('/chainhooks/me/{uuid}/deliveries/{id}/redeliver', params);
-      go(pathTo('delivery', { id: hook, delivery: redelivery.id }));
-    }, 'The delivery is queued again');
+    redelivery.run(
+      () => post('/chainhooks/me/{uuid}/deliveries/{id}/redeliver', params),
+      'The delivery is queued again',
+    );
   const skip = () => run(() => post('/chainhooks/me/{uuid}/deliveries/{id}/skip', params), 'The delivery is skipped');
   const state = loaded.data?.state ?? null;
   const isWaiting = state === 'pending' || state === 'failed' || state === 'in_flight';
@@ -167,9 +170,9 @@ export function Delivery({ hook, id }: { hook: string; id: string }) {
         {(delivery) => (
           <>
             <div class="row">
-              <Button text="Resend" class="primary" disabled={busy || isWaiting} onClick={resend} />
+              <Button text="Resend" class="primary" disabled={busy || redelivery.busy || isWaiting} onClick={resend} />
               {isWaiting ? <Skip onConfirm={skip} /> : null}
-              <Problem text={problem} />
+              <Problem text={problem ?? redelivery.problem} />
             </div>
             {delivery.problem === null ? null : (
               <section class="note stack bad" aria-label="Problem">

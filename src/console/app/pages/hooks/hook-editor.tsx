@@ -141,7 +141,7 @@ function Editor({ initial, action, save }: EditorProps) {
   const [draft, setDraft] = useState(initial);
   const [text, setText] = useState<string | null>(null);
   const [isSubmitted, setIsSubmitted] = useState(false);
-  const { run, problem, busy } = useAction();
+  const { run, problem, busy } = useAction<{ uuid: string }>(({ uuid }) => go(pathTo('hook', { id: uuid })));
   const parsed = text === null ? draft : parseDraft(text);
   // Null if the JSON isn't a definition.
   const definition = typeof parsed === 'string' ? null : parsed;
@@ -149,8 +149,7 @@ function Editor({ initial, action, save }: EditorProps) {
   const isValid = definition !== null && mistakes.length === 0;
   const submit = () => {
     setIsSubmitted(true);
-    if (!isValid) return;
-    run(async () => go(pathTo('hook', { id: (await save(definition)).uuid })), 'The chainhook is saved');
+    if (isValid) run(() => save(definition), 'The chainhook is saved');
   };
   // The form names fields by their labels, the JSON by their paths.
   const message = problem === null || text !== null ? problem : messageInForm(problem);

@@ -135,18 +135,17 @@ function State({ hook, onChange }: { hook: HookObject; onChange: () => void }) {
 function Actions({ hook, onChange }: { hook: HookObject; onChange: () => void }) {
   const { uuid, status, definition } = hook;
   const { run, problem, busy } = useAction(onChange);
+  const removal = useAction(() => go(pathTo('hooks')));
   const missedBlocks = missedBlocksOf(hook);
   const change = (body: Body<'/chainhooks/me/{uuid}/enabled', 'patch'>) => () =>
     run(
       () => patch('/chainhooks/me/{uuid}/enabled', { uuid }, body),
       body.enabled ? 'The chainhook is enabled' : 'The chainhook is disabled',
     );
-  const button = (text: string, onClick: () => void) => <Button text={text} disabled={busy} onClick={onClick} />;
-  const removeHook = () =>
-    run(async () => {
-      await remove('/chainhooks/me/{uuid}', { uuid });
-      go(pathTo('hooks'));
-    }, 'The chainhook is deleted');
+  const button = (text: string, onClick: () => void) => (
+    <Button text={text} disabled={busy || removal.busy} onClick={onClick} />
+  );
+  const removeHook = () => removal.run(() => remove('/chainhooks/me/{uuid}', { uuid }), 'The chainhook is deleted');
   return (
     <>
       <div class="row">
@@ -169,7 +168,7 @@ function Actions({ hook, onChange }: { hook: HookObject; onChange: () => void })
         </Confirm>
         <TestDelivery hook={uuid} />
       </div>
-      <Problem text={problem} />
+      <Problem text={problem ?? removal.problem} />
     </>
   );
 }
