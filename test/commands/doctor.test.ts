@@ -307,6 +307,13 @@ test("the check of the observer shows the endpoint of the node's configuration",
   });
 });
 
+/** Makes a data directory with a chain that lacks one of its files. */
+function copyWithout(directory: string, file: string): void {
+  using filled = ingestOf(simulatedEvents({ seed: 5, blocks: 1 }));
+  cpSync(filled.path, directory, { recursive: true });
+  for (const suffix of ['', '-wal', '-shm']) rmSync(join(directory, file) + suffix, { force: true });
+}
+
 test.each<[string, (directory: string) => void, RegExp]>([
   ['an unreadable directory', (directory) => symlinkSync(directory, directory), /is a symbolic link to itself/],
   [
@@ -328,6 +335,12 @@ test.each<[string, (directory: string) => void, RegExp]>([
       writeFileSync(index, bytes.fill(7, 4_096));
     },
     /is damaged/,
+  ],
+  ['a journal without its index', (directory) => copyWithout(directory, 'index.db'), /is missing, but .* a journal\.$/],
+  [
+    'an index without its journal',
+    (directory) => copyWithout(directory, 'journal.db'),
+    /^The journal in .* is missing, but the index contains \d+ events\.$/,
   ],
 ])('with %s, the other checks still run', async (_, damage, message) => {
   using around = dataDirectory();

@@ -52,7 +52,8 @@ for (const threads of ['0', '1']) {
       expect(await readyWhen(reader, ({ height }) => height === 5)).toMatchObject([200, { reason: null }]);
     }
     rmSync(indexPath(directory.path));
-    expect(await readyWhen(reader, ({ reason }) => reason !== null)).toMatchObject([503, { reason: missing }]);
+    const deleted = `The index ${indexPath(directory.path)} is missing, but ${directory.path} contains a journal.`;
+    expect(await readyWhen(reader, ({ reason }) => reason !== null)).toMatchObject([503, { reason: deleted }]);
     rebuild(directory.path);
     expect(await readyWhen(reader, ({ height }) => height === 5)).toMatchObject([200, { reason: null }]);
     // A new file in the place of the existing one.

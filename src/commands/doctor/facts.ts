@@ -16,8 +16,9 @@ import { type NodeConfig, nodeToken, readNodeConfig } from '../../node/node-conf
 import { infoOrReason, type NodeInfo, type NodeRpc, NodeUnreachableError } from '../../node/rpc.ts';
 import type { Settings } from '../../settings/config.ts';
 import { objectStoreAt } from '../../storage/location.ts';
-import { indexPath } from '../../store/files/database.ts';
-import { directoryStatus, type FileFates, fileFates, freeBytes } from '../../store/files/status.ts';
+import { indexPath, journalPath } from '../../store/files/database.ts';
+import { requireJournal } from '../../store/files/journal-link.ts';
+import { dataStateOf, directoryStatus, type FileFates, fileFates, freeBytes } from '../../store/files/status.ts';
 import { isUnfinished } from '../../store/files/unfinished.ts';
 import { askText } from '../cli/client.ts';
 import { browserUrl } from '../terminal/presenter.ts';
@@ -33,7 +34,7 @@ interface CommonFacts {
   /** Null if no server runs. */
   server: ServerStatus | null;
   alerts: readonly Alert[];
-  /** The data directory; null if it has no index. */
+  /** The data directory; null if it has neither an index nor a journal. */
   data: ValueOrError<{ chainId: number | null; files: FileFates }> | null;
   /** Null if no file is named. */
   nodeConfig: ValueOrError<NodeConfig> | null;
@@ -161,11 +162,17 @@ async function checkArchives(settings: Settings, clock: Clock): Promise<Facts['a
 }
 
 function readData({ data, from }: Settings): Facts['data'] {
-  // With --from, the server itself continues an unfinished restore.
-  const isRestoring = from === null && isUnfinished(data);
-  if (!isRestoring && valueOrError(() => !isPresent(indexPath(data))).value === true) return null;
+  const paths = [indexPath(data), journalPath(data)];
+  const isEmpty = valueOrError(() => !paths.some(isPresent)).value === true;
+  // With --from, the server itself continues an unfinished restore, which moves the journal before the index.
+  const isRestoring = isUnfinished(data);
+  if (isRestoring ? from !== null && !isPresent(indexPath(data)) : isEmpty) return null;
   const facts = valueOrError(() =>
-    onFile(indexPath(data), () => ({ chainId: directoryStatus(data).chain_id, files: fileFates(data) })),
+    onFile(indexPath(data), () => {
+      const { chain_id: chainId } = directoryStatus(data);
+      requireJournal(data, dataStateOf(data).position);
+      return { chainId, files: fileFates(data) };
+    }),
   );
   if (facts.error === null) return facts;
   // If a file has another version, only the versions can be read.

@@ -171,6 +171,12 @@ export function requireIndex(directory: string): void {
   requireFinished(directory);
   const path = indexPath(directory);
   if (isPresent(path)) return;
+  if (isPresent(journalPath(directory))) {
+    throw new OperatorError(
+      `The index ${path} is missing, but ${directory} contains a journal.`,
+      'Rebuild the index from its journal: stackside rebuild.',
+    );
+  }
   throw new OperatorError(
     `No index found at ${path}.`,
     'Check --data. stackside serve and stackside import create an index.',

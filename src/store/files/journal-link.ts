@@ -104,6 +104,15 @@ export function openWholeJournal(directory: string): JournalReader {
   return position === null ? journal : checkFit(directory, position, journal);
 }
 
+/** @throws OperatorError if there is no journal, but the index contains events */
+export function requireJournal(directory: string, { id }: Head): void {
+  if (id === 0 || existsSync(journalPath(directory))) return;
+  throw new OperatorError(
+    `The journal in ${directory} is missing, but the index contains ${id} events.`,
+    'Restore the journal.db that belongs to this index.db, or restore a backup into another directory.',
+  );
+}
+
 /**
  * Opens the journal of an index, and creates it for an empty index.
  * @param connect opens its file
@@ -111,11 +120,6 @@ export function openWholeJournal(directory: string): JournalReader {
  */
 export function openLinkedJournal(directory: string, db: Database, connect: Connect): Journal {
   const position = positionIn(db);
-  if (position.id > 0 && !existsSync(journalPath(directory))) {
-    throw new OperatorError(
-      `The journal in ${directory} is missing, but the index contains ${position.id} events.`,
-      'Restore the journal.db that belongs to this index.db, or restore a backup into another directory.',
-    );
-  }
+  requireJournal(directory, position);
   return checkFit(directory, position, openJournal(directory, connect));
 }
