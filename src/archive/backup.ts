@@ -4,10 +4,10 @@
  */
 import type { Clock } from '../base/clock.ts';
 import { OperatorError } from '../base/errors.ts';
-import { operatorErrorOf } from '../base/system-errors.ts';
+import { onFile, operatorErrorOf } from '../base/system-errors.ts';
 import type { ObjectStore } from '../storage/object-store.ts';
 import { type BaseSnapshot, snapshotForBase } from '../store/base/snapshot.ts';
-import { requireIndex } from '../store/files/database.ts';
+import { indexPath, requireIndex } from '../store/files/database.ts';
 import { type JournalReader, openJournalReader } from '../store/files/journal.ts';
 import { requireFit } from '../store/files/journal-link.ts';
 import { dataStateOf } from '../store/files/status.ts';
@@ -61,7 +61,7 @@ function countSent(store: ObjectStore): { store: ObjectStore; sent: () => number
 /** @throws OperatorError if the directory has no index, or no block to archive yet */
 function requireChain(directory: string): Pick<Round, 'chainId' | 'identity'> {
   requireIndex(directory);
-  const { chainId, identity, tip } = dataStateOf(directory);
+  const { chainId, identity, tip } = onFile(indexPath(directory), () => dataStateOf(directory));
   if (chainId !== null && identity !== null && tip !== null) return { chainId, identity };
   throw new OperatorError(
     `Nothing to back up: ${directory} doesn't contain a block yet.`,

@@ -1,4 +1,5 @@
 /** Failures of the store and of system calls: their texts for operators, and whether the same work may succeed later. */
+import { basename } from 'node:path';
 import { DiskFullError, OperatorError, TemporaryError, TransientError } from './errors.ts';
 
 const reasons = {
@@ -118,9 +119,15 @@ const tooManyFiles: Explanation = (path) => [
   `${path} can't be opened: too many files are open.`,
   'Raise the limit of open files (ulimit -n, LimitNOFILE of systemd).',
 ];
+/** Remedies for damage, by file of the data directory. */
+const damageRemedies = new Map([
+  ['index.db', 'Rebuild the index from its journal: stackside rebuild.'],
+  ['journal.db', 'Restore a backup into a new directory: stackside restore ARCHIVE --data NEW.'],
+]);
 const damaged: Explanation = (path) => [
   `${path} is damaged.`,
-  'Rebuild an index from its journal (stackside rebuild); restore a journal or a recording from a backup.',
+  damageRemedies.get(basename(path)) ??
+    'Rebuild an index from its journal (stackside rebuild); restore a journal or a recording from a backup.',
 ];
 
 /** Explanations of permanent errors, by error code. */

@@ -1,8 +1,9 @@
 /** Commands on a data directory with a missing or damaged file: the error names the file and the right remedy. */
 import { afterAll, expect, test } from 'bun:test';
-import { rmSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { indexPath } from '../../src/store/files/database.ts';
+import { checkDirectory } from '../../src/store/check/check.ts';
+import { indexPath, journalPath } from '../../src/store/files/database.ts';
 import { problemOf } from '../e2e/stackside.ts';
 import { copyOf, dataDirectory } from '../support/data/data-directory.ts';
 import { ingestOf, simulatedEvents } from '../support/data/ingest.ts';
@@ -27,5 +28,37 @@ test.each<[words: string[]]>([
   expect(await problemOf(...words, '--data', directory.path)).toBe(
     `The index ${indexPath(directory.path)} is missing, but ${directory.path} contains a journal.\n` +
       'Rebuild the index from its journal: stackside rebuild.\n',
+  );
+});
+
+/** Keeps the first half of a file's pages. */
+const cutOff = (path: string): void => {
+  const bytes = readFileSync(path);
+  writeFileSync(path, bytes.subarray(0, (bytes.length >> 13) << 12));
+};
+
+test.each([
+  ['journal', journalPath, 'Restore a backup into a new directory: stackside restore ARCHIVE --data NEW.'],
+  ['index', indexPath, 'Rebuild the index from its journal: stackside rebuild.'],
+] as const)('with a damaged %s, commands name the remedy of this file', async (kind, pathIn, remedy) => {
+  using directory = copyOf(whole);
+  const path = pathIn(directory.path);
+  cutOff(path);
+  const problem = `${path} is damaged.`;
+  const commands = [['status'], ['backup', archive], ...(kind === 'journal' ? [['export'], ['rebuild']] : [])];
+  for (const words of commands) {
+    expect([words, await problemOf(...words, '--data', directory.path)]).toEqual([words, `${problem}\n${remedy}\n`]);
+  }
+  expect(checkDirectory(directory.path).filter(({ problems }) => problems.length > 0)).toEqual([
+    { name: `integrity of the ${kind} file`, problems: [`${problem} ${remedy}`] },
+  ]);
+});
+
+test('backup names the index if a damage of its first page keeps it from being read', async () => {
+  using directory = copyOf(whole);
+  const path = indexPath(directory.path);
+  writeFileSync(path, readFileSync(path).fill(0xff, 100, 200));
+  expect(await problemOf('backup', archive, '--data', directory.path)).toBe(
+    `${path} is damaged.\nRebuild the index from its journal: stackside rebuild.\n`,
   );
 });

@@ -3,7 +3,7 @@ import { Database, SQLiteError } from 'bun:sqlite';
 import { existsSync } from 'node:fs';
 import { memoize } from '../../base/cache.ts';
 import { parsedJson } from '../../base/json.ts';
-import { onFile } from '../../base/system-errors.ts';
+import { onFile, operatorErrorOf } from '../../base/system-errors.ts';
 import { SKIPPED_PATH, type SkippedMessage } from '../../chain/payload-reader.ts';
 import { openToRead } from '../files/connection.ts';
 import { journalPath } from '../files/database.ts';
@@ -92,8 +92,14 @@ function differingSchema(db: Database, createSql: string, except: readonly strin
 export const checkPages = (run: CheckRun, path: string, what: string): boolean =>
   onFile(path, () =>
     run.examine(`integrity of the ${what} file`, () => {
-      using db = openToRead(path);
-      return damagedPages(db);
+      try {
+        using db = openToRead(path);
+        return damagedPages(db);
+      } catch (error) {
+        const damage = error instanceof SQLiteError && !isCheckFailure(error) ? operatorErrorOf(error, path) : null;
+        if (damage === null) throw error;
+        return [`${damage.message} ${damage.remedy}`];
+      }
     }),
   );
 
