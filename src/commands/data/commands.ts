@@ -99,7 +99,7 @@ export const rebuild = command('rebuild', {
   summary: 'Rebuild the index from the journal',
   example: 'stackside rebuild --data /srv/stacks',
   options: [
-    switchOption('--force', 'Rebuild even if this loses events that the journal lacks, or unreadable chainhooks'),
+    switchOption('--force', 'Rebuild even if this loses data that the journal lacks'),
     switchOption('--beside', 'Rebuild while a server runs, which then switches to the new index'),
   ],
   run: async ({ settings }, options: { force: boolean; beside: boolean }) =>

@@ -6,7 +6,6 @@
 import { type Database, SQLiteError } from 'bun:sqlite';
 import { existsSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { OperatorError } from '../../base/errors.ts';
 import { syncDirectory } from '../../base/files.ts';
 import { type StoreFailure, unavailable } from '../../base/system-errors.ts';
 import {
@@ -84,28 +83,24 @@ function requireNoForeign(path: string): void {
 /**
  * Makes an index with the preserved rows, in the staging directory. Called with the rebuild's lock held; another process may
  * write to the present index at that time.
- * @param mayLoseSettings whether to continue without preserved rows that can't be read
+ * @param force whether to replace a database of another program, or an index that can't be opened
+ * @param unpreserved called if the present index can't be read, so that the new one lacks the preserved rows
  * @returns the staging directory
- * @throws OperatorError if the present index can't be read, or isn't an index
+ * @throws OperatorError without `force`, if the present index can't be opened, or isn't an index
  */
-export function openStaging(directory: string, mayLoseSettings: boolean): string {
+export function openStaging(directory: string, force: boolean, unpreserved: (path: string) => void): string {
   clearStaging(directory);
   const [path, staging] = [indexPath(directory), join(directory, STAGING)];
   using db = openWriter(staging, { load: 'bulk' });
   try {
     if (existsSync(path)) {
-      if (!mayLoseSettings) requireNoForeign(path);
+      if (!force) requireNoForeign(path);
       withPath(path, () => copyPreserved(db, path));
     }
   } catch (cause) {
     if (!isOfOldIndex(cause)) throw cause;
-    if (!mayLoseSettings) {
-      throw new OperatorError(
-        `${path} can't be read, so the new index can't keep its indexes of decoded values.`,
-        'Add --force to rebuild from the journal without them. The next start makes those of --log-index and --call-index again.',
-        { cause },
-      );
-    }
+    if (!force && unavailable(cause)?.failure === 'not_openable') throw cause;
+    unpreserved(path);
   }
   return staging;
 }
