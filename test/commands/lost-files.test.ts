@@ -1,10 +1,10 @@
 /** Commands on a data directory with a missing or damaged file: the error names the file and the right remedy. */
 import { afterAll, expect, test } from 'bun:test';
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { checkDirectory } from '../../src/store/check/check.ts';
 import { indexPath, journalPath } from '../../src/store/files/database.ts';
-import { problemOf } from '../e2e/stackside.ts';
+import { problemOf, stackside } from '../e2e/stackside.ts';
 import { copyOf, dataDirectory } from '../support/data/data-directory.ts';
 import { ingestOf, simulatedEvents } from '../support/data/ingest.ts';
 
@@ -61,4 +61,15 @@ test('backup names the index if a damage of its first page keeps it from being r
   expect(await problemOf('backup', archive, '--data', directory.path)).toBe(
     `${path} is damaged.\nRebuild the index from its journal: stackside rebuild.\n`,
   );
+});
+
+test('archive key refuses a directory that is missing, and names the file of a new key', async () => {
+  const path = join(places.path, 'keys');
+  const problem = `No data directory found at ${path}.\nCheck --data, or create the directory first.\n`;
+  expect(await problemOf('archive', 'key', '--data', path)).toBe(problem);
+  expect(existsSync(path)).toBe(false);
+  mkdirSync(path);
+  const created = await stackside('archive', 'key', '--data', path);
+  expect(created).toEqual({ code: 0, stdout: expect.any(String), stderr: `Created ${join(path, 'archive.key')}.\n` });
+  expect(await stackside('archive', 'key', '--data', path)).toEqual({ ...created, stderr: '' });
 });

@@ -3,7 +3,7 @@
  * another server restores from there and follows a separate node. STACKSIDE_BINARY names an executable.
  */
 import { afterAll, beforeAll, expect, test } from 'bun:test';
-import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { zstdDecompressSync } from 'bun';
 import { HEAD, readHead } from '../../src/archive/head.ts';
@@ -34,6 +34,7 @@ const pathOf = (name: string): string => join(folder.path, name);
 
 beforeAll(async () => {
   folder = dataDirectory();
+  mkdirSync(pathOf('first'));
   const printed = await stackside('archive', 'key', '--data', pathOf('first'));
   key = printed.stdout.trim();
   const archive = ['--archive', pathOf('archive'), '--archive-public'];
@@ -201,6 +202,7 @@ test('the commands take the URL and the key', async () => {
 });
 
 test('a missing or wrong public key prevents a restore', async () => {
+  mkdirSync(pathOf('other'));
   const otherKey = (await stackside('archive', 'key', '--data', pathOf('other'))).stdout.trim();
   expect(otherKey).not.toBe(key);
   for (const [flags, problem] of [

@@ -1,4 +1,5 @@
 /** `stackside archive …`, `stackside backup` and `stackside restore`. */
+import { join } from 'node:path';
 import {
   chainOfIdentity,
   faultIn,
@@ -18,6 +19,8 @@ import { type ArchiveRestoreOptions, restoreArchive, timeText, type Until } from
 import { segmentName } from '../../archive/segment.ts';
 import { ARCHIVE_KEY, loadOrCreateSigner } from '../../archive/signing.ts';
 import { systemClock } from '../../base/clock.ts';
+import { OperatorError } from '../../base/errors.ts';
+import { isPresent } from '../../base/files.ts';
 import { bytes, plural } from '../../base/format.ts';
 import { ADMIN_KEY } from '../../hooks/access/keys.ts';
 import { SECRETS_KEY } from '../../hooks/delivery/sealing.ts';
@@ -229,9 +232,18 @@ async function restoreFromArchive(
   return text + identityText(store, position.id, identity) + (isWhole ? WHOLE : '');
 }
 
-/** Prints the public key of a data directory, which readers of its public archive give. */
+/**
+ * Prints the public key of a data directory, which readers of its public archive give.
+ * @throws OperatorError if there is no such directory
+ */
 export function printArchiveKey(directory: string, json: boolean): void {
+  if (!isPresent(directory)) {
+    throw new OperatorError(`No data directory found at ${directory}.`, 'Check --data, or create the directory first.');
+  }
+  const path = join(directory, ARCHIVE_KEY);
+  const isNew = !isPresent(path);
   const { publicKey } = loadOrCreateSigner(directory);
+  if (isNew) process.stderr.write(`Created ${path}.\n`);
   process.stdout.write(`${json ? JSON.stringify({ public_key: publicKey }) : publicKey}\n`);
 }
 
