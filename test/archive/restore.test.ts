@@ -205,6 +205,19 @@ test('a restore that stopped anywhere continues, and nothing else opens its dire
   expect(everything(into)).toEqual(everything(source));
 });
 
+test('a restore that stopped before its marker continues, and nothing else opens its directory', async () => {
+  const into = folder();
+  mkdirSync(join(into, 'restore'), { recursive: true });
+  for (const open of [openAt, openJournalReader, rebuildAt])
+    expect(() => open(into)).toThrow(`${into} contains an unfinished restore.`);
+  await restoredFrom(directoryFiles(original), into);
+  expect(everything(into)).toEqual(everything(source));
+  // The last step removes the staging directory; a crash may leave it.
+  mkdirSync(join(into, 'restore'));
+  openAt(into).ingest.close();
+  expect(existsSync(join(into, 'restore'))).toBe(false);
+});
+
 test('a restore that loses its lock installs nothing, and the next restore finishes it', async () => {
   const into = folder();
   const store = directoryFiles(original);

@@ -2,7 +2,7 @@
  * Marks a data directory during a restore, which makes its files in a staging directory inside it. The marker exists from
  * before the first byte until the files are moved.
  */
-import { existsSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { OperatorError } from '../../base/errors.ts';
 
@@ -11,8 +11,13 @@ export const stagingOf = (directory: string): string => join(directory, 'restore
 /** Returns the path of the marker, which names the archive and the end of the restore. */
 export const markerPath = (directory: string): string => join(stagingOf(directory), 'manifest.json');
 
-/** Returns whether a restore into the directory is unfinished. */
-export const isUnfinished = (directory: string): boolean => existsSync(markerPath(directory));
+/**
+ * Returns whether a restore into the directory is unfinished. A full disk can stop a restore before its marker; then the
+ * directory has no database yet. After the last step, the staging directory may remain beside the databases.
+ */
+export const isUnfinished = (directory: string): boolean =>
+  existsSync(markerPath(directory)) ||
+  (existsSync(stagingOf(directory)) && !readdirSync(directory).some((name) => name.endsWith('.db')));
 
 /** @throws OperatorError if a restore into the directory is unfinished */
 export function requireFinished(directory: string): void {
