@@ -145,7 +145,7 @@ export const restore = command('restore', {
   options: [
     numberOption('--until-height <height>', 'Stop after this block height', 0).conflicts(['untilTime', 'untilEntry']),
     checked(
-      new Option('--until-time <time>', 'Stop at this time, such as 2026-01-31T12:00:00Z'),
+      new Option('--until-time <time>', 'Stop at this time, such as 2026-01-31T12:00:00Z; UTC without a zone'),
       'a time such as 2026-01-31T12:00:00Z',
       (text) => utcMicroseconds(text) ?? undefined,
     ).conflicts('untilEntry'),

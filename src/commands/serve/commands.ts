@@ -213,7 +213,7 @@ const steeringCommands: readonly SteeringCommand[] = [
     summary: 'Advance the time of the next block',
     example: 'stackside devnet time 3600',
     arguments: [['[seconds]', 'Seconds']],
-    until: timeOption('--until-time <time>', 'Time of the next block, instead of seconds'),
+    until: timeOption('--until-time <time>', 'Time of the next block, instead of seconds; UTC without a zone'),
     words: { until_time: '--until-time' },
     body: (until, seconds) => ({ seconds: numberOf(seconds), until_time: until }),
   },
