@@ -4,6 +4,7 @@ import { copyFileSync, existsSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { OperatorError } from '../../src/base/errors.ts';
 import { operatorErrorOf, StoreUnavailableError } from '../../src/base/system-errors.ts';
+import { initCluster } from '../../src/commands/cluster/cluster.ts';
 import { lockRebuild, lockWriter } from '../../src/store/files/lock.ts';
 import { newIndexPath } from '../../src/store/files/new-index.ts';
 import type { Ingest } from '../../src/store/ingest/ingest.ts';
@@ -23,6 +24,14 @@ function isFreeForOthers(directory: string): boolean {
   if (exitCode > 1) throw new Error(stderr.toString());
   return exitCode === 0;
 }
+
+test('cluster init refuses a directory that another process writes', async () => {
+  using directory = ingestOf(simulatedEvents({ seed: 5, blocks: 1 }));
+  const location = { data: directory.path, cluster: 'postgres://127.0.0.1:1/nothing' };
+  const settings = { ...location, clusterPrefix: '', clusterKey: null };
+  using _lock = lockWriter(directory.path);
+  await expect(initCluster(settings)).rejects.toThrow(`Another Stackside writes to ${directory.path}.`);
+});
 
 test('the lock is held, for this process and for others, until it is released', () => {
   using directory = dataDirectory();

@@ -18,13 +18,7 @@ import {
   LogUnknownOutcomeError,
 } from '../../cluster/shared-log.ts';
 import { toHex } from '../../codec/hex.ts';
-import {
-  type KeyLocation,
-  madeSealing,
-  openedSecrets,
-  secretsKeyFile,
-  storedSealing,
-} from '../../hooks/delivery/sealing.ts';
+import { type KeyLocation, madeSealing, openedSecrets, secretsKeyFile } from '../../hooks/delivery/sealing.ts';
 import type { SettingsOf } from '../../settings/config.ts';
 import { indexPath, journalPath, openReader } from '../../store/files/database.ts';
 import type { JournalReader } from '../../store/files/journal.ts';
@@ -95,10 +89,12 @@ function requireWhole(data: string): void {
 /**
  * Creates missing tables of the shared log, and appends the journal's entries that the log lacks. An interrupted run is
  * continued by the next.
- * @throws OperatorError
+ * @throws OperatorError, also while another process writes to the data directory
  */
 export async function initCluster(settings: ClusterSettings): Promise<void> {
   const { data } = settings;
+  // Without a journal, the directory is neither read nor created.
+  using _lock = existsSync(journalPath(data)) ? lockWriter(data) : null;
   requireWhole(data);
   await onEngine(settings, async (access) => {
     const isNew = await makeTables(access);
@@ -156,17 +152,13 @@ async function mendLog(log: PostgresLog, journal: JournalReader): Promise<void> 
 }
 
 /**
- * The key file in a data directory for all hosts to share; creates it if there is none.
+ * The key file in a data directory for all hosts to share; creates it if there is none. Called with the writer's lock held.
  * @returns its path
  * @throws OperatorError if it can't be used
  */
 function sharedKey(place: KeyLocation): string {
   const { data, clusterKey } = place;
-  let sealing = storedSealing(place);
-  if (sealing === null) {
-    using _lock = lockWriter(data);
-    sealing = madeSealing(place);
-  }
+  const sealing = madeSealing(place);
   const file = clusterKey ?? secretsKeyFile(data);
   if (!existsSync(indexPath(data))) return file;
   using db = openReader(data);
