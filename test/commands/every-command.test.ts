@@ -75,6 +75,18 @@ test('every command with a data directory rejects an archive in two lines and wr
   expect(readdirSync(directory.path)).toEqual(['archive.json']);
 });
 
+test.each(['backup', 'restore', 'archive status', 'archive list', 'archive verify', 'import', 'hooks add'])(
+  '%s refuses an empty argument',
+  async (words) => {
+    const error = await failureOf(
+      OperatorError,
+      createProgram(words.split(' ')[0]).parseAsync([...words.split(' '), ''], { from: 'user' }),
+    );
+    expect(error.message).toMatch(/^<(archive|file|file\.\.\.)> is ""\.$/);
+    expect(error.remedy).toMatch(/^It must be a (file|directory), .+\.$/);
+  },
+);
+
 test('serve --help shows the most common settings, and --help-all shows all of them', async () => {
   const [short, whole] = await Promise.all([stackside('serve', '--help'), stackside('serve', '--help-all')]);
   const flagsIn = (text: string) => text.match(/^ {2}--[a-z-]+/gm)?.map((flag) => flag.trim()) ?? [];

@@ -9,6 +9,9 @@ import { type ResolvedSettings, readSettingsOf, type SettingName, settingsOfComm
 import { defaultText, helpOf, ignoredVariables, variableNames } from '../../settings/describe.ts';
 import type { CommandName, Grouped } from '../../settings/setting.ts';
 
+/** An argument such as `<file...>`, with its help, and what it must be if an empty text is refused. */
+export type Argument = readonly [syntax: string, help?: string, accepts?: string];
+
 export interface Declaration<C extends CommandName, Options, Arguments extends readonly unknown[]> {
   name: string;
   /** One line for the list of commands. */
@@ -17,8 +20,7 @@ export interface Declaration<C extends CommandName, Options, Arguments extends r
   settingsOf: C;
   /** Whether stderr is a log, which then warns of unknown variables. */
   logs?: boolean;
-  /** Arguments such as `<file...>`, with their help. */
-  arguments?: readonly (readonly [syntax: string, help?: string])[];
+  arguments?: readonly Argument[];
   /** Options that only this command has. They have no variables. */
   options?: readonly Option[];
   /** Settings that `--help` shows; `--help-all` shows all. Omitted if `--help` shows all. */
@@ -249,6 +251,14 @@ export const addGroup = (
 ): OwnCommand =>
   program.command(name).summary(summary).description(description).addHelpText('after', `\nExample:\n  ${example}`);
 
+/** @throws OperatorError if an argument is empty that must not be */
+function requireNoneEmpty(expected: readonly Argument[], args: readonly unknown[]): void {
+  for (const [index, [syntax, , accepts]] of expected.entries()) {
+    if (accepts === undefined || ![args[index]].flat().includes('')) continue;
+    throw new OperatorError(`${syntax} is "".`, `It must be ${accepts}.`);
+  }
+}
+
 /** Adds a command to the program, or to another command. */
 export function addCommand<C extends CommandName, Options, Arguments extends readonly unknown[]>(
   parent: OwnCommand,
@@ -274,6 +284,7 @@ export function addCommand<C extends CommandName, Options, Arguments extends rea
   command.action(async (...callArguments: unknown[]) => {
     // Commander passes the arguments, the options and the command.
     const args = callArguments.slice(0, -2) as unknown as Arguments;
+    requireNoneEmpty(expected, args);
     const resolved = readSettingsOf(settingsOf, flagValues(command, flags), process.env);
     requireOneFormat(command);
     if (!logs) warnOfIgnoredVariables();

@@ -27,7 +27,9 @@ import type { ImportOptions } from './import.ts';
 export const importRecordings = command('import', {
   summary: 'Import event recordings into the index, or continue an import',
   example: 'stackside import events.tsv.zst --data /srv/stacks',
-  arguments: [['<file...>', 'Recordings: TSV, plain or compressed with gzip or zstd; - for stdin']],
+  arguments: [
+    ['<file...>', 'Recordings: TSV, plain or compressed with gzip or zstd; - for stdin', 'a file, or - for stdin'],
+  ],
   options: [
     switchOption('--skip-bad', "Count and skip rows that can't be imported"),
     switchOption('--restart', 'Import the recording from its first row again'),
@@ -109,7 +111,13 @@ export const rebuild = command('rebuild', {
 export const backup = command('backup', {
   summary: 'Copy new log entries and a base to an archive, also while a server runs',
   example: 'stackside backup s3://backups/stacks --data /srv/stacks',
-  arguments: [['<archive>', 'Archive, created if missing: a directory, or s3://bucket/prefix']],
+  arguments: [
+    [
+      '<archive>',
+      'Archive, created if missing: a directory, or s3://bucket/prefix',
+      'a directory, or s3://bucket/prefix',
+    ],
+  ],
   options: [
     switchOption('--public', 'Include only the chain and its tokens, and sign with archive.key of the data directory'),
   ],
@@ -117,7 +125,11 @@ export const backup = command('backup', {
     (await import('./archive.ts')).runBackup(settings, location, isPublic),
 });
 
-const ARCHIVE = ['<archive>', 'Archive: a directory, s3://bucket/prefix, or the URL of a public one'] as const;
+const ARCHIVE = [
+  '<archive>',
+  'Archive: a directory, s3://bucket/prefix, or the URL of a public one',
+  'a directory, s3://bucket/prefix, or the URL of a public archive',
+] as const;
 
 interface RestoreChoice {
   untilHeight?: number;

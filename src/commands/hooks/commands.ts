@@ -4,6 +4,7 @@ import { settings } from '../../settings/config.ts';
 import { MAX_PORT } from '../../settings/setting.ts';
 import type { Connection } from '../cli/client.ts';
 import {
+  type Argument,
   addCommand,
   addGroup,
   checked,
@@ -22,7 +23,7 @@ type Actions = typeof import('./hooks.ts');
 
 interface HookDeclaration {
   summary: string;
-  arguments?: readonly (readonly [syntax: string, help?: string])[];
+  arguments?: readonly Argument[];
   options?: readonly Option[];
   /** Returns the implementation, which gets the arguments and then the options. */
   action(actions: Actions): (connection: Connection, ...args: never[]) => Promise<void>;
@@ -61,6 +62,7 @@ const resumeFrom = (): Option =>
       return /^\d{1,15}$/.test(text) ? Number(text) : undefined;
     },
   ).conflicts('paused');
+const FILE = 'a file, or - for stdin';
 const UUID = ['<uuid>', 'Id of the chainhook'] as const;
 
 const json = (): Option => switchOption('--json', 'Print JSON');
@@ -75,7 +77,7 @@ const commands: readonly Adder[] = [
   }),
   hookCommand('add', {
     summary: 'Register a chainhook',
-    arguments: [['<file>', 'Definition as JSON; - for stdin']],
+    arguments: [['<file>', 'Definition as JSON; - for stdin', FILE]],
     options: [onlyJsonOption()],
     action: (actions) => actions.add,
   }),
@@ -103,7 +105,7 @@ const commands: readonly Adder[] = [
   }),
   hookCommand('try', {
     summary: 'Count the matches of a definition in past blocks, without sending them',
-    arguments: [['<file>', 'JSON with filters and options; - for stdin']],
+    arguments: [['<file>', 'JSON with filters and options; - for stdin', FILE]],
     options: [
       firstBlock(),
       height('--to-height <height>', 'Last block (default: the first block)'),
