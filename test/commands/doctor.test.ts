@@ -8,7 +8,6 @@ import { systemClock } from '../../src/base/clock.ts';
 import { READ_TIMEOUT_MS } from '../../src/commands/cli/client.ts';
 import { runChecks } from '../../src/commands/doctor/checks.ts';
 import { type Facts, gatherFacts, parseMetrics } from '../../src/commands/doctor/facts.ts';
-import { serverOperations } from '../../src/commands/serve/server-readings.ts';
 import { chainState } from '../../src/console/app/chain/state.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { type Alert, Alerts, type Series } from '../../src/metrics/alerts.ts';
@@ -88,23 +87,14 @@ test.each([
   ['simulated node', true],
 ])('with a %s, the header, doctor and the alert about missing blocks agree', async (_, isSimulated) => {
   using directory = dataDirectory();
-  const { world, after, snapshots, node, now } = watching({ isSimulated });
+  const { world, after, now, operations } = watching({ isSimulated });
   Object.assign(world, { height: 100, nodeHeight: 100, lastEvent: 0, tipTime: 0 });
-  const operations = serverOperations({
-    directory: directory.path,
-    snapshots,
-    node,
-    now,
-    isSimulated,
-    registry: new Registry(),
-    readiness: () => after(0),
-    threads: async () => [],
-  });
+  const { series: seriesOf } = operations(directory.path, { readiness: () => after(0) });
   const alerts = new Alerts();
   for (const minutes of [0, 60, 61, 66]) {
     const readiness = await after(60 * minutes - now() / 1_000);
     const status: ServerStatus = { ...SERVER, ...readiness, index: SERVER.index, node: SERVER.node };
-    const series = await operations.series();
+    const series = await seriesOf();
     const alert = alerts.evaluate(now() / 1_000, series).find(({ name }) => name === 'StacksideNoBlocks')?.state;
     const { events } = checkFacts({ server: status });
     const isOld = !isSimulated && minutes > 60;
@@ -118,7 +108,7 @@ test.each([
 
 test('doctor and the server itself read the same metrics, which include those of API threads', async () => {
   using directory = dataDirectory();
-  const { after, snapshots, node, now } = watching({ isSimulated: false });
+  const { after, operations } = watching();
   const [registry, thread] = [new Registry(), new Registry()];
   for (const [of, milliseconds] of [
     [registry, 3],
@@ -126,28 +116,20 @@ test('doctor and the server itself read the same metrics, which include those of
   ] as const) {
     requestMetrics(of).route('GET', '/"a\\b"')(200, milliseconds);
   }
-  const operations = serverOperations({
-    directory: directory.path,
-    snapshots,
-    node,
-    now,
-    isSimulated: false,
-    registry,
-    readiness: () => after(0),
-    threads: async () => [await thread.getMetricsAsJSON()],
-  });
+  const threads = async () => [await thread.getMetricsAsJSON()];
+  const read = operations(directory.path, { registry, threads, readiness: () => after(0) });
   const sorted = (series: readonly Series[]) =>
     series
       .filter(({ name }) => !name.startsWith('process_'))
       .map(({ name, labels: { route, ...labels }, value }) => ({ name, labels, value }))
       .sort((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1));
-  const series = sorted(await operations.series());
+  const series = sorted(await read.series());
   expect(series).toContainEqual({
     name: 'http_request_duration_seconds_count',
     labels: { method: 'GET', status_code: '200' },
     value: 2,
   });
-  expect(series).toEqual(sorted(parseMetrics(await operations.metrics())));
+  expect(series).toEqual(sorted(parseMetrics(await read.metrics())));
 });
 
 test.each<[string, Partial<Facts>, string, string]>([

@@ -211,6 +211,11 @@ describe('a server', () => {
   const serveWith = (location: string, environment: Partial<Environment> = {}): Promise<Serving> =>
     serving({ archive: location, archiveBase: '0', hostName: 'one' }, undefined, {}, environment);
   const series = ({ api }: Serving, name: string) => metricOf(api, `stackside_archive_${name}`);
+  /** Posts the events, and waits for a round that fails. */
+  const untilRoundFails = async (server: Serving): Promise<void> => {
+    await server.post(events);
+    await until(async () => (await series(server, 'failures_total')) > 0, 'a round fails');
+  };
   const isArchived = async (server: Serving): Promise<boolean> =>
     (await series(server, 'behind_entries')) === 0 && (await series(server, 'entry')) > 0;
 
@@ -235,8 +240,7 @@ describe('a server', () => {
     await archive(other.path, directoryFiles(path), 'other');
     const before = readdirSync(path);
     await using server = await serveWith(path);
-    await server.post(events);
-    await until(async () => (await series(server, 'failures_total')) > 0, 'a round fails');
+    await untilRoundFails(server);
     expect((await server.get('/ready')).status).toBe(200);
     expect(readdirSync(path)).toEqual(before);
   });
@@ -250,8 +254,7 @@ describe('a server', () => {
     const { AWS_ENDPOINT_URL } = s3.variables;
     Object.assign(process.env, how === 'without credentials' ? { AWS_ENDPOINT_URL } : s3.variables, wrong);
     await using server = await serveWith('s3://bucket/archive');
-    await server.post(events);
-    await until(async () => (await series(server, 'failures_total')) > 0, 'a round fails');
+    await untilRoundFails(server);
     expect((await server.get('/ready')).status).toBe(200);
     expect(s3.objects.size).toBe(0);
   });
@@ -261,8 +264,7 @@ describe('a server', () => {
     Object.assign(process.env, s3.variables);
     s3.fail = () => ({ status: 403, code: 'RequestTimeTooSkewed' });
     await using server = await serveWith('s3://bucket/archive');
-    await server.post(events);
-    await until(async () => (await series(server, 'failures_total')) > 0, 'a round fails');
+    await untilRoundFails(server);
     s3.fail = () => null;
     await until(() => isArchived(server), 'the events are archived');
     expect([...s3.objects.keys()]).toEqual([`bucket/archive/${IDENTITY}`, 'bucket/archive/open-one.zst']);
@@ -294,8 +296,7 @@ describe('a server', () => {
     const path = join(disk.path, 'archive');
     disk.fill();
     await using server = await serveWith(path);
-    await server.post(events);
-    await until(async () => (await series(server, 'failures_total')) > 0, 'a round fails');
+    await untilRoundFails(server);
     expect((await server.get('/ready')).status).toBe(200);
     disk.empty();
     await until(() => isArchived(server), 'the events are archived');

@@ -143,17 +143,18 @@ async function metricsStatuses(api: string): Promise<number[]> {
 /** Public routes whose last part is chosen by the client. */
 const PUBLIC = ['/v1/names/metrics', '/v2/contracts/interface/ST000000000000000000002AMW42H/metrics'];
 
-/** Checks that a balancer passes on routes that only end in /metrics. */
-async function requirePublicRoutes(api: string): Promise<void> {
-  for (const path of PUBLIC) {
-    expect(await bodyOf(api, path)).toEqual(await bodyOf(server.api, path));
-  }
-}
-
 async function requireUnharmed(api: string): Promise<void> {
   expect([...(await answersBeside(api, () => unreachable(api)))]).toEqual([200]);
   const hostile = () => attack('HTTP', { ...target, api }, casesOf(200), String(firstSeed));
   expect([...(await answersBeside(api, hostile))]).toEqual([200]);
+}
+
+/** Checks that a balancer hides the metrics, passes on public routes, and keeps its hosts under attack. */
+async function requireSafe(api: string): Promise<void> {
+  expect(await metricsStatuses(api)).not.toContain(200);
+  // Routes that only end in /metrics.
+  for (const path of PUBLIC) expect(await bodyOf(api, path)).toEqual(await bodyOf(server.api, path));
+  await requireUnharmed(api);
 }
 
 const nginx = programNamed('nginx');
@@ -173,9 +174,7 @@ describeWith('nginx', nginx !== null, () => {
     const port = freePort();
     const configuration = around(withHosts(block).replace('listen 80;', `listen 127.0.0.1:${port};`));
     await using balancer = await start(configuration, command, port);
-    expect(await metricsStatuses(balancer.api)).not.toContain(200);
-    await requirePublicRoutes(balancer.api);
-    await requireUnharmed(balancer.api);
+    await requireSafe(balancer.api);
     const [first] = hosts;
     first!.api[Symbol.dispose]();
     await requireUnharmed(balancer.api);
@@ -187,9 +186,7 @@ describeWith('nginx', nginx !== null, () => {
     const port = freePort();
     const snippet = location!.replace('127.0.0.1:3999', new URL(server.api).host);
     await using balancer = await start(around(`server { listen 127.0.0.1:${port};\n${snippet}}`), command, port);
-    expect(await metricsStatuses(balancer.api)).not.toContain(200);
-    await requirePublicRoutes(balancer.api);
-    await requireUnharmed(balancer.api);
+    await requireSafe(balancer.api);
   });
 });
 
@@ -203,9 +200,7 @@ describeWith('HAProxy', haproxy !== null, () => {
       .replace('bind :3999', `bind 127.0.0.1:${readers}`)
       .replace('bind 10.0.0.9:3700', `bind 127.0.0.1:${nodes}`);
     await using balancer = await start(configuration, (file) => [haproxy!, '-db', '-f', file], readers);
-    expect(await metricsStatuses(balancer.api)).not.toContain(200);
-    await requirePublicRoutes(balancer.api);
-    await requireUnharmed(balancer.api);
+    await requireSafe(balancer.api);
     const { path, body } = stream.at(-1)!;
     const headers = { 'content-type': 'application/json' };
     const posted = await fetch(`http://127.0.0.1:${nodes}${path}`, { method: 'POST', headers, body });

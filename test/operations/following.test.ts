@@ -1,5 +1,5 @@
 /** A server that follows an archive reads the events that its node doesn't send. */
-import { afterAll, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { cpSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type FollowEvent, findEntryBelow } from '../../src/archive/restore.ts';
@@ -10,7 +10,7 @@ import {
   serverFollowing,
 } from '../../src/commands/serve/following.ts';
 import { noLease } from '../../src/commands/serve/gap-filling.ts';
-import { SimulatedChain } from '../../src/devnet/chain.ts';
+import { type MineOptions, SimulatedChain } from '../../src/devnet/chain.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import type { LogEvent } from '../../src/log.ts';
 import { eventIntake } from '../../src/node/event-intake.ts';
@@ -18,8 +18,9 @@ import { readSettings } from '../../src/settings/config.ts';
 import { directoryFiles } from '../../src/storage/location.ts';
 import type { ReceivedEvent } from '../../src/store/ingest/event.ts';
 import { archive, restoredFrom } from '../support/data/archive.ts';
-import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
+import { dataDirectory } from '../support/data/data-directory.ts';
 import { emptyDirectory, ingestOf, openAt, received } from '../support/data/ingest.ts';
+import { keepToEnd } from '../support/data/keep-to-end.ts';
 import { logWithCommands } from '../support/data/log-with-commands.ts';
 import { tables } from '../support/data/tables.ts';
 import { serving } from '../support/servers/serving.ts';
@@ -35,14 +36,7 @@ const events = sent.map(received);
 const blocks = events.filter(({ path }) => path === '/new_block');
 const heightOf = ({ text }: ReceivedEvent): number => JSON.parse(text).block_height;
 
-const directories: DataDirectory[] = [];
-const folder = (): string => {
-  directories.push(dataDirectory());
-  return join(directories.at(-1)!.path, 'archive');
-};
-afterAll(() => {
-  for (const directory of directories) directory[Symbol.dispose]();
-});
+const { keep, folder } = keepToEnd();
 
 /**
  * Excluded from the comparison: receipt times of pending transactions, and commands, because servers differ in them.
@@ -52,20 +46,18 @@ const chainTables = (directory: string) =>
   Object.fromEntries(Object.entries(tables(directory)).filter(([name]) => !LOCAL.test(name)));
 
 // The archive contains commands, which a follower ignores.
-const source = await logWithCommands(sent);
-directories.push(source);
+const source = keep(await logWithCommands(sent));
 const original = folder();
-await archive(source.path, directoryFiles(original));
+await archive(source, directoryFiles(original));
 /** The chain's tables of the archive's own server. */
-const expected = chainTables(source.path);
+const expected = chainTables(source);
 
 /** A server with the first events, which follows an archive. Its clock stands still. */
 function follower(
   initial: readonly ReceivedEvent[],
-  { directory = emptyDirectory(), path = original, startsAt = 0 } = {},
+  { directory = keep(emptyDirectory()), path = original, startsAt = 0 } = {},
 ) {
-  if (!directories.includes(directory)) directories.push(directory);
-  const open = openAt(directory.path);
+  const open = openAt(directory);
   const { ingest } = open;
   for (const event of initial) ingest.receive(event);
   const clock = heldClock([LOOK_MS, SILENT_MS, AWAY_MS]);
@@ -124,21 +116,19 @@ const tip = ({ ingest }: Pick<ReturnType<typeof follower>, 'ingest'>): number =>
 test('a server whose node sends nothing catches up with the archive, and ignores its commands', async () => {
   const initial = events.slice(0, events.indexOf(blocks[15]!));
   const newest = initial.findLast(({ path }) => path === '/new_block')!;
-  {
-    await using server = follower(initial);
-    await server.look();
-    expect([tip(server), server.offered()]).toEqual([heightOf(newest), 0]);
-    await server.look(SILENT_MS);
-    expect(server.logged).toEqual([
-      { event: 'archive_followed', place: original, blocks: 40 - heightOf(newest), height: 40 },
-    ]);
-    // The server reads nothing twice.
-    const offered = server.offered();
-    await server.look();
-    expect([server.offered(), server.logged.length]).toEqual([offered, 1]);
-    directories.push(server.directory);
-  }
-  expect(chainTables(directories.at(-1)!.path)).toEqual(expected);
+  const server = follower(initial);
+  await server.look();
+  expect([tip(server), server.offered()]).toEqual([heightOf(newest), 0]);
+  await server.look(SILENT_MS);
+  expect(server.logged).toEqual([
+    { event: 'archive_followed', place: original, blocks: 40 - heightOf(newest), height: 40 },
+  ]);
+  // The server reads nothing twice.
+  const offered = server.offered();
+  await server.look();
+  expect([server.offered(), server.logged.length]).toEqual([offered, 1]);
+  await server[Symbol.asyncDispose]();
+  expect(chainTables(server.directory)).toEqual(expected);
 });
 
 test("the log of a failure shows no secrets of the archive's URL", async () => {
@@ -189,7 +179,7 @@ test('a server on a branch that the archive left finds the last shared block', a
   const server = follower(initial);
   await server.look(SILENT_MS);
   await server[Symbol.asyncDispose]();
-  expect(chainTables(server.directory.path)).toEqual(expected);
+  expect(chainTables(server.directory)).toEqual(expected);
 });
 
 test("does not apply the archive above a posting node's tip until the node is silent for ten minutes", async () => {
@@ -206,32 +196,45 @@ test("does not apply the archive above a posting node's tip until the node is si
   expect(tip(server)).toBe(40);
 });
 
-test('fills blocks that the archive has behind a fork to a lower block', async () => {
+/** A chain to mine. @param defaults options of each block */
+function growingChain(defaults: MineOptions = {}) {
   const chain = new SimulatedChain({ seed: 21, accounts: 4, transactionsPerBlock: 2 });
   const sent = [chain.genesis()];
-  const mine = (parent: string, options = {}): string => {
-    const { events, indexBlockHash } = chain.mine(parent, options);
+  const mine = (parent: string, options: MineOptions = {}): string => {
+    const { events, indexBlockHash } = chain.mine(parent, { ...defaults, ...options });
     sent.push(...events);
     return indexBlockHash;
   };
-  const mineTo = (height: number): void => {
-    while (chain.tip.height < height) mine(chain.tip.indexBlockHash);
+  return {
+    mine,
+    /** Mines on the tip up to a height. @returns the tip */
+    mineTo(height: number): string {
+      while (chain.tip.height < height) mine(chain.tip.indexBlockHash);
+      return chain.tip.indexBlockHash;
+    },
+    /** All events so far. */
+    events: () => sent.map(received),
+    /** Archives the chain. @returns the archive with the blocks that were mined */
+    async archived() {
+      const path = folder();
+      await archive(keep(ingestOf(sent.map(received))), directoryFiles(path));
+      return { path, blocks: sent.map(received).filter((event) => event.path === '/new_block') };
+    },
   };
+}
+
+test('fills blocks that the archive has behind a fork to a lower block', async () => {
+  const { mine, mineTo, events, archived } = growingChain();
   mineTo(4);
-  const start = sent.length;
-  mineTo(6);
-  const fork = chain.tip.indexBlockHash;
+  const initial = events();
+  const fork = mineTo(6);
   mineTo(9);
   let parent = mine(fork, { newTenure: true, newBurnBlock: true, burnFork: true });
   for (let height = 8; height <= 12; height++) parent = mine(parent);
-  const forked = sent.map(received);
-  const source = ingestOf(forked);
-  directories.push(source);
-  const path = folder();
-  await archive(source.path, directoryFiles(path));
+  const { path, blocks } = await archived();
 
-  await using server = follower(forked.slice(0, start), { path });
-  const posted = forked.filter((event) => event.path === '/new_block').slice(-4);
+  await using server = follower(initial, { path });
+  const posted = blocks.slice(-4);
   expect(posted.map(heightOf)).toEqual([9, 10, 11, 12]);
   expect(await server.post(posted[0]!)).toBe('failed');
   await server.look();
@@ -246,28 +249,16 @@ test('fills blocks that the archive has behind a fork to a lower block', async (
 
 /** Makes an archive of a chain whose Bitcoin blocks each have one block. @param hasFork whether Bitcoin forks above block 9 */
 async function archiveOfBitcoin(hasFork: boolean) {
-  const chain = new SimulatedChain({ seed: 21, accounts: 4, transactionsPerBlock: 2 });
-  const sent = [chain.genesis()];
-  const mine = (parent: string, options = {}): string => {
-    const { events, indexBlockHash } = chain.mine(parent, { newTenure: true, newBurnBlock: true, ...options });
-    sent.push(...events);
-    return indexBlockHash;
-  };
-  while (chain.tip.height < 4) mine(chain.tip.indexBlockHash);
-  const start = sent.length;
-  while (chain.tip.height < 9) mine(chain.tip.indexBlockHash);
-  let parent = mine(chain.tip.indexBlockHash);
+  const { mine, mineTo, events, archived } = growingChain({ newTenure: true, newBurnBlock: true });
+  mineTo(4);
+  const initial = events();
+  let parent = mineTo(10);
   if (hasFork) {
     mine(parent);
     parent = mine(parent, { burnFork: true });
   }
   for (let blocks = 0; blocks < 20; blocks++) parent = mine(parent);
-  const all = sent.map(received);
-  const source = ingestOf(all);
-  directories.push(source);
-  const path = folder();
-  await archive(source.path, directoryFiles(path));
-  return { path, initial: all.slice(0, start), blocks: all.filter((event) => event.path === '/new_block') };
+  return { initial, ...(await archived()) };
 }
 
 const burnHeightOf = ({ text }: Pick<ReceivedEvent, 'text'>): number => JSON.parse(text).burn_block_height;
@@ -304,7 +295,7 @@ for (const hasFork of [false, true]) {
 }
 
 test("a server that stops at any event continues there, and its tables equal the archive's", async () => {
-  const directory = emptyDirectory();
+  const directory = keep(emptyDirectory());
   let initial = events.slice(0, events.indexOf(blocks[3]!));
   for (let limit = 1; ; limit *= 3) {
     const server = follower(initial, { directory });
@@ -317,7 +308,7 @@ test("a server that stops at any event continues there, and its tables equal the
     await server[Symbol.asyncDispose]();
     if (isDone) break;
   }
-  expect(chainTables(directory.path)).toEqual(expected);
+  expect(chainTables(directory)).toEqual(expected);
 });
 
 test('logs a damaged archive once, and follows it again when it is repaired', async () => {

@@ -4,9 +4,8 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { initCluster } from '../../src/commands/cluster/cluster.ts';
 import { realEnvironment } from '../../src/commands/serve/environment.ts';
-import { startServing } from '../../src/commands/serve/serve.ts';
 import { SimulatedChain } from '../../src/devnet/chain.ts';
-import { type NodeEvent, postEvents } from '../../src/devnet/node-event.ts';
+import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import { answerRpc, RPC_TOKEN } from '../../src/devnet/rpc.ts';
 import { silentMachine } from '../../src/hooks/machine.ts';
 import type { LogEvent } from '../../src/log.ts';
@@ -19,7 +18,7 @@ import { snapshotsOf } from '../support/data/snapshots-by.ts';
 import { mineTo } from '../support/events/straight-chain.ts';
 import { checkAndRecount } from '../support/recounts/recounts.ts';
 import { metricOf } from '../support/servers/metrics.ts';
-import { NO_NODE } from '../support/servers/serving.ts';
+import { NO_NODE, serving } from '../support/servers/serving.ts';
 import { served } from '../support/servers/simulated-rpc.ts';
 import { until } from '../support/time/until.ts';
 
@@ -66,30 +65,10 @@ const clock = {
 
 async function start(directory: string, flags: Record<string, string> = {}) {
   const logged: LogEvent[] = [];
-  const settings = readSettings(
-    {
-      data: directory,
-      apiPort: '0',
-      eventPort: '0',
-      nodeRpc: node.url.origin,
-      logLevel: 'info',
-      threads: '0',
-      ...flags,
-    },
-    {},
-  );
-  const running = await startServing(settings, {
-    ...realEnvironment,
-    clock,
-    createLog: () => (event) => logged.push(event),
-  });
-  return {
-    logged,
-    running,
-    post: (events: readonly NodeEvent[]) => postEvents(events, running.events ?? ''),
-    metric: (name: string) => metricOf(running.api ?? '', name),
-    [Symbol.asyncDispose]: () => running.stop(),
-  };
+  const settings = { nodeRpc: node.url.origin, logLevel: 'info', threads: '0', ...flags };
+  const createLog = () => (event: LogEvent) => void logged.push(event);
+  const server = await serving(settings, directory, {}, { clock, createLog });
+  return { ...server, logged, metric: (name: string) => metricOf(server.api, name) };
 }
 
 /** Writes the node's token into a file. */
@@ -101,7 +80,7 @@ function tokenIn(directory: string): string {
 
 const problemOf = (directory: string, flags = {}): Promise<unknown> =>
   start(directory, flags).then(
-    (server) => server.running.stop().then(() => 'it started'),
+    (server) => server[Symbol.asyncDispose]().then(() => 'it started'),
     (error: unknown) => error,
   );
 
@@ -177,10 +156,8 @@ test('without a token, a history starts at the first posted block, and accounts 
     expect(problem).toBeInstanceOf(PartialHistoryError);
     expect(String(problem)).toContain(`starts at block ${first}`);
   }
-  const shared = { cluster: 'postgres://127.0.0.1:1/nothing' };
-  await expect(
-    initCluster({ ...readSettings({ data: directory.path, ...shared }, {}) } as never),
-  ).rejects.toBeInstanceOf(PartialHistoryError);
+  const shared = readSettings({ data: directory.path, cluster: 'postgres://127.0.0.1:1/nothing' }, {});
+  await expect(initCluster(shared as never)).rejects.toBeInstanceOf(PartialHistoryError);
 });
 
 /** A node with its own chain, which refuses some requests. */
@@ -259,7 +236,7 @@ test('requests Nakamoto blocks once from a node without any, and again when it p
   });
   await until(() => requests === 1);
   // Another attempt would come within a few of these requests.
-  for (let request = 0; request < 50; request++) await fetch(`${server.running.api}/ready`);
+  for (let request = 0; request < 50; request++) await server.get('/ready');
   expect(requests).toBe(1);
   await server.post(server.grow());
   await until(async () => (await server.state()).from === 15);
@@ -291,7 +268,7 @@ test('logs the remedy if the node refuses the token, and starts at the first pos
     reason: 'The node refuses the token for replays of blocks.',
     remedy: expect.stringContaining('--node-config'),
   });
-  const ready = (await (await fetch(`${server.running.api}/ready`)).json()) as { reason: string; next: string };
+  const ready = (await (await server.get('/ready')).json()) as { reason: string; next: string };
   expect(ready.reason).toContain('The node refuses the token');
   expect(ready.next).toContain('auth token');
   await server.post(server.grow());

@@ -1,7 +1,5 @@
 /** The state that a server reports while its index can't be read. */
 import { expect, test } from 'bun:test';
-import { Registry } from 'prom-client';
-import { serverOperations } from '../../src/commands/serve/server-readings.ts';
 import { NoSnapshotError } from '../../src/store/model/read-errors.ts';
 import type { Snapshots } from '../../src/store/read/snapshots.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
@@ -19,18 +17,7 @@ test.each([
   [new NoSnapshotError('The request took too long'), 'The request took too long.'],
 ])('/ready has the reason, and /metrics still has the other values', async (error, reason) => {
   using directory = dataDirectory();
-  const snapshots = failing(error);
-  const { readiness, node } = watching({ snapshots });
-  const operations = serverOperations({
-    directory: directory.path,
-    snapshots,
-    node,
-    readiness,
-    registry: new Registry(),
-    threads: async () => [],
-    now: () => 0,
-    isSimulated: false,
-  });
+  const operations = watching({ snapshots: failing(error) }).operations(directory.path);
   expect(await operations.readiness()).toMatchObject({ ready: false, state: 'cannot_read', reason, height: null });
   expect(await operations.metrics()).toContain('process_resident_memory_bytes');
 });

@@ -1,6 +1,8 @@
 /** The state of a server, watched with readings that a test sets and a clock that it moves. */
+import { Registry } from 'prom-client';
 import type { StateEvent } from '../../../src/api/server-state.ts';
 import { systemClock } from '../../../src/base/clock.ts';
+import { type OperationsOptions, serverOperations } from '../../../src/commands/serve/server-readings.ts';
 import { type StateWatchOptions, watchState } from '../../../src/commands/serve/state-watch.ts';
 import { type NodeRpc, NodeUnreachableError } from '../../../src/node/rpc.ts';
 import type { Reader } from '../../../src/store/read/index-reader.ts';
@@ -58,9 +60,7 @@ export function watching(replaced: Partial<StateWatchOptions> = {}) {
   });
   return {
     ...watch,
-    snapshots,
     now: time.now,
-    node,
     world,
     logged,
     /** Lets seconds pass, and reads the state. */
@@ -68,5 +68,18 @@ export function watching(replaced: Partial<StateWatchOptions> = {}) {
       time.tick(1_000 * seconds);
       return watch.readiness();
     },
+    /** The answers to /ready and /metrics. @param directory the data whose files are measured */
+    operations: (directory: string, options: Partial<OperationsOptions> = {}) =>
+      serverOperations({
+        directory,
+        snapshots,
+        node,
+        readiness: watch.readiness,
+        registry: new Registry(),
+        threads: async () => [],
+        now: time.now,
+        isSimulated: replaced.isSimulated ?? false,
+        ...options,
+      }),
   };
 }
