@@ -26,7 +26,7 @@ import { archive, restoredFrom } from '../support/data/archive.ts';
 import { backupOf, restored } from '../support/data/backup.ts';
 import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
 import { SAME_IDENTITY } from '../support/data/ingest.ts';
-import { rebuildIndex } from '../support/data/rebuild.ts';
+import { rebuild } from '../support/data/rebuild.ts';
 import { everything, wholeIndex } from '../support/data/tables.ts';
 import { addOldNames } from '../support/events/old-names.ts';
 import { casesOf } from '../support/property.ts';
@@ -53,8 +53,6 @@ interface Command {
   makesSecondaryIndexes?: boolean;
   /** Prepares the folder; the default is the filled directory. */
   prepare?: (folder: string) => void;
-  /** Opens a reader of the changed data during the command. */
-  reader?: (folder: string) => { close(): void } | null;
   act(folder: string): unknown;
   /** Returns the result of the command. */
   result(folder: string): unknown;
@@ -74,14 +72,6 @@ function contentsOf(folder: string) {
   return { ...everything(inData(folder)), missing: missingSecondaryIndexes(db) };
 }
 
-const rebuilt = (folder: string) => ({
-  directory: inData(folder),
-  chainId: null,
-  machine: silentMachine,
-  log: () => {},
-  force: false,
-});
-
 const commands: readonly Command[] = [
   {
     name: 'import',
@@ -100,11 +90,11 @@ const commands: readonly Command[] = [
     },
     result: contentsOf,
   },
-  { name: 'rebuild', makesSecondaryIndexes: true, act: (folder) => rebuildIndex(rebuilt(folder)), result: contentsOf },
+  { name: 'rebuild', makesSecondaryIndexes: true, act: (folder) => rebuild(inData(folder)), result: contentsOf },
   {
     name: 'rebuild --beside, with the server stopped before the end',
     makesSecondaryIndexes: true,
-    act: (folder) => rebuildIndex({ ...rebuilt(folder), beside: true, free: () => null }),
+    act: (folder) => rebuild(inData(folder), { beside: true, free: () => null }),
     result: contentsOf,
   },
   {
@@ -317,9 +307,7 @@ function imagesOf(folder: string): { plan: Plan; images: DataDirectory[] } {
 test.each(commands)('$name: wherever it is killed among its files, the next try does it', async (command) => {
   using folder = await prepareFolder(command);
   const { plan, images } = imagesOf(folder.path);
-  const reader = command.reader?.(folder.path);
   const { error } = await run(plan, command, folder.path);
-  reader?.close();
   expect(error).toBeNull();
   const expected = await command.result(folder.path);
   const samples = Math.min(images.length, casesOf(2));

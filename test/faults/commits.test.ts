@@ -18,6 +18,8 @@ const full: Fault = { code: 'full', effect: 'rolled_back' };
 const busy: Fault = { code: 'busy', effect: 'kept' };
 const saidToFail: Fault = { code: 'io', effect: 'done' };
 
+type PathOf = typeof indexPath;
+
 /** Opens an index on a copy, with calls that a test can make fail. */
 function openCopy() {
   const directory = copyOf(whole);
@@ -26,17 +28,11 @@ function openCopy() {
   return {
     ...open,
     store,
-    /** Lets the next call of this text on this file fail. */
-    failNext(path: (directory: string) => string, sql: string, fault: Fault) {
-      let struck = false;
-      store.follow((call) => {
-        if (struck || call.sql !== sql || call.path !== path(directory.path)) return null;
-        struck = true;
-        return fault;
-      });
-    },
+    /** Makes the next calls with this text fail, on the index or the journal. */
+    failNext: (path: PathOf, sql: string, fault: Fault, times?: number) =>
+      store.failNext(path(directory.path), sql, fault, times),
     /** Reports whether a transaction of another connection fails at once because of a lock. */
-    locked(path: (directory: string) => string): boolean {
+    locked(path: PathOf): boolean {
       using locker = new Database(path(directory.path), { readwrite: true });
       locker.run('PRAGMA busy_timeout = 0');
       try {
@@ -100,9 +96,7 @@ test('a thread waits for a lock once, and not again while the lock is held', () 
     );
   const defaults = patience();
   expect(defaults).toEqual([BUSY_TIMEOUT_MS, BUSY_TIMEOUT_MS]);
-  open.store.follow(({ sql, path }) =>
-    sql === 'BEGIN IMMEDIATE' && path === journalPath(open.directory) ? busy : null,
-  );
+  open.failNext(journalPath, 'BEGIN IMMEDIATE', busy, 2);
   for (const _ of [1, 2]) expect(() => open.ingest.receive(nextBlock)).toThrow('the database is busy');
   expect(patience()).toEqual([0, 0]);
   open.store.follow(never);
@@ -240,7 +234,7 @@ test('a full disk is logged with what to do and without a stack, and an I/O erro
 
 test("a small write that succeeds on a full disk doesn't end the failure of events", async () => {
   using open = openBefore();
-  open.store.follow(({ sql, path }) => (sql === 'COMMIT' && path === journalPath(open.directory) ? full : null));
+  open.failNext(journalPath, 'COMMIT', full, 3);
   for (const _ of [1, 2, 3]) {
     expect(() => open.ingest.receive(nextBlock)).toThrow('disk is full');
     await open.ingest.local(() => {});

@@ -131,3 +131,10 @@ export function run(from: DataDirectory, { committed, events, plan, begins }: Di
   open.ingest.close();
   return { files: contentsOf(directory.path), calls, failed, logged: open.logged.map(({ event }) => event), directory };
 }
+
+/** Runs, and removes the copy. */
+export function runOnCopy(from: DataDirectory, disturbed: Disturbed): Omit<Run, 'directory'> {
+  const { directory, ...result } = run(from, disturbed);
+  directory[Symbol.dispose]();
+  return result;
+}

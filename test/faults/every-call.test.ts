@@ -8,7 +8,7 @@ import { Prng } from '../../src/devnet/prng.ts';
 import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
 import type { DataDirectory } from '../support/data/data-directory.ts';
 import { casesOf, firstSeed, timeout } from '../support/property.ts';
-import { type Committed, run, waysToCommit } from './disturbed-run.ts';
+import { type Committed, run, runOnCopy, waysToCommit } from './disturbed-run.ts';
 import { endlessEvents, template } from './event-range.ts';
 import { type Fault, faults, never } from './fault-store.ts';
 
@@ -40,7 +40,7 @@ function outcomeOf({ committed, from, events, undisturbed }: Section, failures: 
   /** Failures that didn't happen, since their call wasn't made: an earlier failure changed which events share a commit. */
   const missed = new Set(failures);
   let next: { number: number; failure: Failure } | null = null;
-  const disturbed = run(from, {
+  const { files } = runOnCopy(from, {
     committed,
     events,
     begins(event, calls) {
@@ -53,8 +53,7 @@ function outcomeOf({ committed, from, events, undisturbed }: Section, failures: 
       return next.failure.fault;
     },
   });
-  disturbed.directory[Symbol.dispose]();
-  return { differs: !Bun.deepEquals(disturbed.files, undisturbed.files), missed: [...missed] };
+  return { differs: !Bun.deepEquals(files, undisturbed.files), missed: [...missed] };
 }
 
 /** Whether a failure with no other before it happens, and leaves the files as they are without it. */

@@ -5,7 +5,7 @@
  */
 
 import { Database } from 'bun:sqlite';
-import { afterAll, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { copyFileSync, writeFileSync } from 'node:fs';
 import { OperatorError } from '../../src/base/errors.ts';
 import { Prng } from '../../src/devnet/prng.ts';
@@ -15,6 +15,7 @@ import { indexPath, journalPath } from '../../src/store/files/database.ts';
 import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
 import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
 import { ingestOf, openAt, simulatedEvents } from '../support/data/ingest.ts';
+import { keepToEnd } from '../support/data/keep-to-end.ts';
 import { rebuild } from '../support/data/rebuild.ts';
 import { journalRows, type Tables, tables, wholeIndex } from '../support/data/tables.ts';
 import { casesOf } from '../support/property.ts';
@@ -49,10 +50,8 @@ const copies: Readonly<Record<string, Copy>> = {
   'another whole': { events: other, chain },
   'of another chain': { events: foreign, chain: foreign },
 };
-const directories = new Map(Object.entries(copies).map(([name, { events }]) => [name, ingestOf(events)]));
-afterAll(() => {
-  for (const directory of directories.values()) directory[Symbol.dispose]();
-});
+const { keep } = keepToEnd();
+const directories = new Map(Object.entries(copies).map(([name, { events }]) => [name, keep(ingestOf(events))]));
 
 /** A pair of files, by the names of their originals. */
 interface Pair {
@@ -87,7 +86,7 @@ function expectedTables(events: readonly ReceivedEvent[]): Tables {
 function put(copy: string, path: (directory: string) => string, directory: string): void {
   if (copy === 'missing') return;
   if (copy === 'empty') writeFileSync(path(directory), '');
-  else copyFileSync(path(directories.get(copy)!.path), path(directory));
+  else copyFileSync(path(directories.get(copy)!), path(directory));
 }
 
 /** Adds the statistics that ANALYZE of an older program recorded. */

@@ -90,6 +90,8 @@ export interface FaultStore {
   syncedAtCommit: Set<string>;
   /** Counts calls from 0 on, and lets them fail as planned. */
   follow(plan: Plan): void;
+  /** Makes the next calls with this text fail, on the file at a path. @param times how many, one if omitted */
+  failNext(path: string, sql: string, fault: Fault, times?: number): void;
   calls(): number;
 }
 
@@ -127,6 +129,14 @@ export function faultStore(): FaultStore {
     connections,
     syncedAtCommit,
     follow: (plan) => front.follow(plan),
+    failNext(path, sql, fault, times = 1) {
+      let remaining = times;
+      front.follow((call) => {
+        if (remaining === 0 || call.sql !== sql || call.path !== path) return null;
+        remaining -= 1;
+        return fault;
+      });
+    },
     calls: () => front.calls,
   };
 }

@@ -50,14 +50,9 @@ function openCopy() {
         return null;
       });
     },
-    failNext(sql: string, fault: Fault, times = 1) {
-      let remaining = times;
-      store.follow((call) => {
-        if (remaining === 0 || call.sql !== sql || call.path !== indexPath(directory.path)) return null;
-        remaining -= 1;
-        return fault;
-      });
-    },
+    /** Makes the next calls with this text fail, on the index. */
+    failNext: (sql: string, fault: Fault, times?: number) =>
+      store.failNext(indexPath(directory.path), sql, fault, times),
     [Symbol.dispose]() {
       store.follow(never);
       open[Symbol.dispose]();
@@ -364,11 +359,8 @@ test('reads that saw a group still see it if the next event undoes it', () => {
   using open = openReadable();
   open.receive(group.slice(0, 20));
   const before = open.height();
-  open.store.follow(({ sql, path }) =>
-    sql === 'COMMIT' && path === journalPath(open.directory) ? { code: 'io', effect: 'rolled_back' } : null,
-  );
+  open.store.failNext(journalPath(open.directory), 'COMMIT', { code: 'io', effect: 'rolled_back' });
   expect(() => open.receive(group.slice(20, 21))).toThrow(StoreUnavailableError);
-  open.store.follow(never);
   expect(open.height()).toBe(before);
 });
 

@@ -2,7 +2,7 @@
  * No request's cost grows with the chain: of an index that is four times as long it reads as many pages as of the short
  * one. STACKSIDE_RUNS sets how many URLs of each route are tried.
  */
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { beforeAll, expect, test } from 'bun:test';
 import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import { Prng } from '../../src/devnet/prng.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
@@ -11,8 +11,8 @@ import type { Filter } from '../../src/hooks/definition/filter-schemas.ts';
 import { scanner, search } from '../../src/hooks/matching/scan.ts';
 import type { WorkLimits } from '../../src/store/read/index-reader.ts';
 import { type GetRoute, getRoutes, type Parameter, randomUrl, Subjects } from '../support/api/random-urls.ts';
-import type { DataDirectory } from '../support/data/data-directory.ts';
 import { ingestOf, openAt, received } from '../support/data/ingest.ts';
+import { keepToEnd } from '../support/data/keep-to-end.ts';
 import {
   bytesRead,
   type Cost,
@@ -64,7 +64,8 @@ const URLS_A_PAIR = 2;
 /** Number of accounts, contracts and tokens to request. */
 const BUSIEST = 5;
 
-let directories: DataDirectory[] = [];
+const { keep } = keepToEnd();
+let directories: string[] = [];
 const subjects = new Subjects();
 
 const heightOf = ({ path, body }: NodeEvent): number => (path === '/new_block' ? JSON.parse(body).block_height : 0);
@@ -81,13 +82,10 @@ beforeAll(() => {
   const options = { seed: 3, blocks: LONG, transactionsPerBlock: 6, accounts: 5, forkEvery: 0 };
   const events = [...devnetEvents(options)];
   const end = events.findIndex((event) => heightOf(event) > SHORT);
-  directories = [events.slice(0, end), events].map((some) => ingestOf(some.map(received)));
-  for (const { path } of directories) withSmallPages(path);
+  directories = [events.slice(0, end), events].map((some) => keep(ingestOf(some.map(received))));
+  for (const directory of directories) withSmallPages(directory);
   for (const event of events.slice(0, end)) subjects.add(event);
   for (const set of [subjects.principals, subjects.contracts, subjects.assets]) leaveBusiest(set, events);
-});
-afterAll(() => {
-  for (const directory of directories) directory[Symbol.dispose]();
 });
 
 /** A page of few items, so that it holds no more of the long chain than of the short one. */
@@ -120,13 +118,13 @@ test.skipIf(!canCountReads)(
   async () => {
     const [shorter, longer] = directories;
     if (shorter === undefined || longer === undefined) throw new Error('there are no chains');
-    using short = countedApi(shorter.path, limits);
-    using long = countedApi(longer.path, limits);
+    using short = countedApi(shorter, limits);
+    using long = countedApi(longer, limits);
     const prng = new Prng(`growing costs ${firstSeed}`);
     const routes = getRoutes(await short.document());
     expect(Object.keys(unpaged).filter((path) => routes.every((route) => route.path !== path))).toEqual([]);
-    using shortWithLess = countedApi(shorter.path, lowLimits);
-    using longWithLess = countedApi(longer.path, lowLimits);
+    using shortWithLess = countedApi(shorter, lowLimits);
+    using longWithLess = countedApi(longer, lowLimits);
     const drawn = routes.filter(({ path }) => !(path in unpaged)).flatMap((route) => [...urlsOf(route, prng)]);
     const urls = new Set([FOUND, ...drawn]);
     const grown: object[] = [];
@@ -169,7 +167,7 @@ test.skipIf(!canCountReads)(
     if (short === undefined || long === undefined) throw new Error('there are no chains');
     const grown: object[] = [];
     for (const filter of filters) {
-      const [before, after] = [await pagesOfSearch(short.path, filter), await pagesOfSearch(long.path, filter)];
+      const [before, after] = [await pagesOfSearch(short, filter), await pagesOfSearch(long, filter)];
       if (after > before + SOME) grown.push({ filter, before, after });
     }
     expect(grown).toEqual([]);

@@ -9,7 +9,7 @@ import { applyWithAnswers } from '../support/events/answered.ts';
 import { beginnings } from '../support/events/beginning.ts';
 import { grown } from '../support/events/forked-chain.ts';
 import { casesOf, firstSeed, timeout } from '../support/property.ts';
-import { rain, run, waysToCommit } from './disturbed-run.ts';
+import { rain, runOnCopy, waysToCommit } from './disturbed-run.ts';
 import { never } from './fault-store.ts';
 
 const grow = { mine: 'back' as const, blocks: 0, tenure: 'new' as const, transactions: 4 };
@@ -31,17 +31,12 @@ test.each(waysToCommit)(
   (committed) => {
     using from = ingestOf(stream.slice(0, 3));
     const rest = stream.slice(3);
-    const undisturbed = run(from, { committed, events: rest, plan: never });
-    undisturbed.directory[Symbol.dispose]();
+    const undisturbed = runOnCopy(from, { committed, events: rest, plan: never });
     expect(undisturbed.logged).toContain('block_reverted');
     expect(undisturbed.files.index.starting_accounts!.length).toBeGreaterThan(10);
     for (let seed = firstSeed; seed < firstSeed + casesOf(1); seed++) {
-      const { files, failed, directory } = run(from, {
-        committed,
-        events: rest,
-        plan: rain(`begun/${committed}/${seed}`),
-      });
-      directory[Symbol.dispose]();
+      const plan = rain(`begun/${committed}/${seed}`);
+      const { files, failed } = runOnCopy(from, { committed, events: rest, plan });
       expect({ seed, failed }).not.toEqual({ seed, failed: 0 });
       expect({ seed, files }).toEqual({ seed, files: undisturbed.files });
     }

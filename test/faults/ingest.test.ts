@@ -3,22 +3,14 @@
  * restart, and in the end index, journal and hook deliveries equal those of an undisturbed run.
  */
 import { afterAll, describe, expect, test } from 'bun:test';
-import type { DataDirectory } from '../support/data/data-directory.ts';
 import { casesOf, firstSeed, timeout } from '../support/property.ts';
-import { type Committed, rain, run, waysToCommit } from './disturbed-run.ts';
+import { rain, runOnCopy, waysToCommit } from './disturbed-run.ts';
 import { eventRange, template } from './event-range.ts';
-import { never, type Plan } from './fault-store.ts';
-
-/** Accepts the range while calls fail as planned. */
-function runDisturbed(from: DataDirectory, committed: Committed, plan: Plan) {
-  const result = run(from, { committed, events: eventRange, plan });
-  result.directory[Symbol.dispose]();
-  return result;
-}
+import { never } from './fault-store.ts';
 
 const expected = waysToCommit.map((committed) => {
   const from = template();
-  return { committed, from, undisturbed: runDisturbed(from, committed, never) };
+  return { committed, from, undisturbed: runOnCopy(from, { committed, events: eventRange, plan: never }) };
 });
 afterAll(() => {
   for (const { from } of expected) from[Symbol.dispose]();
@@ -37,7 +29,8 @@ describe.each(expected)('commits $committed', ({ committed, from, undisturbed })
 
   const disturbs = () => {
     for (let seed = firstSeed; seed < firstSeed + casesOf(2); seed++) {
-      const { files, failed, logged } = runDisturbed(from, committed, rain(`${committed}/${seed}`));
+      const plan = rain(`${committed}/${seed}`);
+      const { files, failed, logged } = runOnCopy(from, { committed, events: eventRange, plan });
       expect({ seed, failed }).not.toEqual({ seed, failed: 0 });
       expect({ seed, files }).toEqual({ seed, files: undisturbed.files });
       // Logged once at the start and once at the end.

@@ -44,7 +44,7 @@ const sinceTurn = { rows: 0, bytes: 0 };
 let passedOver = 0;
 /** Milliseconds that all of it took, by the clock of this test. */
 let worked = 0;
-const spies: Disposable[] = [];
+const spies = new DisposableStack();
 
 function read(rows: number): void {
   sinceTurn.rows += rows;
@@ -107,21 +107,17 @@ beforeAll(() => {
   }
   const { clarityRepr } = reprs;
   const { decodeClarity } = values;
-  spies.push(
-    spyOn(Database.prototype, 'prepare').mockImplementation(prepared as typeof prepare),
-    spyOn(reprs, 'clarityRepr').mockImplementation((bytes) => {
-      countDecoded(bytes);
-      return clarityRepr(bytes);
-    }),
-    spyOn(values, 'decodeClarity').mockImplementation((bytes) => {
-      countDecoded(bytes);
-      return decodeClarity(bytes);
-    }),
-  );
+  spies.use(spyOn(Database.prototype, 'prepare')).mockImplementation(prepared as typeof prepare);
+  spies.use(spyOn(reprs, 'clarityRepr')).mockImplementation((bytes) => {
+    countDecoded(bytes);
+    return clarityRepr(bytes);
+  });
+  spies.use(spyOn(values, 'decodeClarity')).mockImplementation((bytes) => {
+    countDecoded(bytes);
+    return decodeClarity(bytes);
+  });
 });
-afterAll(() => {
-  for (const spy of spies) spy[Symbol.dispose]();
-});
+afterAll(() => spies.dispose());
 
 /** Waiting transactions, and names, subdomains of a name and tokens of one owner. */
 const [PENDING, OWNED] = [120, 3_000];

@@ -5,16 +5,17 @@
  */
 import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
-import { copyFileSync, existsSync, truncateSync } from 'node:fs';
+import { truncateSync } from 'node:fs';
 import { openWithHooks } from '../../src/hooks/machine.ts';
 import { management } from '../../src/hooks/routes/hooks.ts';
 import { startChainhooks } from '../../src/hooks/service.ts';
 import { targetGuard } from '../../src/http/outgoing.ts';
-import { indexPath, journalPath } from '../../src/store/files/database.ts';
+import { indexPath } from '../../src/store/files/database.ts';
 import { decompressed } from '../../src/store/log/entry.ts';
 import { loopback } from '../hooks/direct.ts';
 import { followed } from '../hooks/follow.ts';
 import { definition, type Received, receiver } from '../hooks/server.ts';
+import { image } from '../support/data/crash-image.ts';
 import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
 import { openAt, simulatedEvents } from '../support/data/ingest.ts';
 import { sealing } from '../support/data/sealing.ts';
@@ -33,14 +34,9 @@ const lastBlock = events.slice(0, half).findLast(({ path }) => path === '/new_bl
 
 /** Returns the files after a power loss: the journal is synced at each commit, and the index's WAL never is. */
 function afterPowerLoss(directory: string): DataDirectory {
-  const image = dataDirectory();
-  for (const path of [indexPath, journalPath]) {
-    for (const suffix of ['', '-wal']) {
-      if (existsSync(path(directory) + suffix)) copyFileSync(path(directory) + suffix, path(image.path) + suffix);
-    }
-  }
-  truncateSync(`${indexPath(image.path)}-wal`, 0);
-  return image;
+  const after = image(directory);
+  truncateSync(`${indexPath(after.path)}-wal`, 0);
+  return after;
 }
 
 function start(directory: string) {
@@ -102,12 +98,12 @@ const allFilters = [{ type: 'tenure_change' }, { type: 'stx_event' }, { type: 'c
 test('every sent delivery is on the disk, and after a power loss one id still has one body and every fork is delivered', async () => {
   using directory = dataDirectory();
   using target = receiver();
-  let crash: { image: DataDirectory; delivered: number } | null = null;
+  let crash: { disk: DataDirectory; delivered: number } | null = null;
   const missing: string[] = [];
   target.answer = ({ headers, text }: Received) => {
     const id = headers['webhook-id']!;
-    using image = afterPowerLoss(directory.path);
-    if (bodyIn(image.path, id) !== text) missing.push(id);
+    using disk = afterPowerLoss(directory.path);
+    if (bodyIn(disk.path, id) !== text) missing.push(id);
     return new Response('');
   };
   {
@@ -117,7 +113,7 @@ test('every sent delivery is on the disk, and after a power loss one id still ha
     for (const event of events.slice(2, half)) {
       server.ingest.receive(event);
       // The power fails before this event's queued deliveries are synced.
-      if (event === lastBlock) crash = { image: afterPowerLoss(directory.path), delivered: target.received.length };
+      if (event === lastBlock) crash = { disk: afterPowerLoss(directory.path), delivered: target.received.length };
       await server.delivered();
     }
   }
@@ -126,8 +122,8 @@ test('every sent delivery is on the disk, and after a power loss one id still ha
 
   target.answer = () => new Response('');
   if (crash === null) throw new Error('there was no block');
-  const { image, delivered } = crash as { image: DataDirectory; delivered: number };
-  using crashed = image;
+  const { disk, delivered } = crash as { disk: DataDirectory; delivered: number };
+  using crashed = disk;
   target.received.length = delivered;
   {
     await using server = start(crashed.path);
@@ -150,8 +146,8 @@ test('answers about a hook describe data that is on the disk', async () => {
   await using server = start(directory.path);
   for (const event of events.slice(0, 2)) server.ingest.receive(event);
   await server.managed.register('me', definition('http://127.0.0.1:9/', allFilters));
-  using image = afterPowerLoss(directory.path);
-  openAt(image.path)[Symbol.dispose]();
-  using db = new Database(indexPath(image.path), { readwrite: true });
+  using disk = afterPowerLoss(directory.path);
+  openAt(disk.path)[Symbol.dispose]();
+  using db = new Database(indexPath(disk.path), { readwrite: true });
   expect(db.query('SELECT consumer FROM hooks').all()).toEqual([{ consumer: 'me' }]);
 });
