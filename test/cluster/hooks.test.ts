@@ -15,7 +15,7 @@ import { MemoryLog } from '../support/data/memory-log.ts';
 import { rebuild } from '../support/data/rebuild.ts';
 import { sealing } from '../support/data/sealing.ts';
 import { wholeIndex } from '../support/data/tables.ts';
-import { openHost } from './open-host.ts';
+import { openFollower, openHost } from './open-host.ts';
 
 const events = simulatedEvents({ seed: 3, blocks: 3, accounts: 3, transactionsPerBlock: 1 });
 const filters = [{ type: 'coinbase' }, { type: 'stx_event' }];
@@ -54,10 +54,8 @@ test('a single host becomes the first of a cluster by its journal, which has its
   const before = hooksOf(directory.path);
   expect(before.hooks).toHaveLength(2);
   const log = initiated(directory.path);
-  await using first = openHost(log.client(), directory.path);
-  await first.follow(log.head.id);
-  await using second = openHost(log.client());
-  await second.follow(log.head.id);
+  await using first = await openFollower(log, directory.path);
+  await using second = await openFollower(log);
   expect(hooksOf(first.directory)).toEqual(before);
   expect(hooksOf(second.directory)).toEqual(before);
   const stored = second.ingest.hooks.secrets.find('default');
@@ -90,10 +88,8 @@ test('a new identity of the log pauses chainhooks on every host, and any host en
     );
   }
   const log = initiated(directory.path);
-  await using first = openHost(log.client(), directory.path);
-  await first.follow(log.head.id);
-  await using second = openHost(log.client());
-  await second.follow(log.head.id);
+  await using first = await openFollower(log, directory.path);
+  await using second = await openFollower(log);
   const [paused] = second.ingest.hooks.records.all('default');
   expect(paused).toMatchObject({ stage: 'paused' });
   expect(hooksOf(second.directory)).toEqual(hooksOf(first.directory));
@@ -122,8 +118,7 @@ test('names from before the chain come to all hosts, once', async () => {
   };
   expect(await send(first)).toEqual([3]);
   const { id } = log.head;
-  await using second = openHost(log.client());
-  await second.follow(id);
+  await using second = await openFollower(log);
   expect(await send(second)).toEqual([0]);
   expect(log.head.id).toBe(id);
   const index = wholeIndex(second.directory);

@@ -4,9 +4,8 @@ import { systemClock } from '../../src/base/clock.ts';
 import { StoreUnavailableError } from '../../src/base/system-errors.ts';
 import { fillHole } from '../../src/cluster/comparing.ts';
 import type { ClusterEvent } from '../../src/cluster/events.ts';
-import { LogUnavailableError, type SharedLog } from '../../src/cluster/shared-log.ts';
+import { LogUnavailableError } from '../../src/cluster/shared-log.ts';
 import { startVerifying, VERIFY_INTERVAL_MS } from '../../src/cluster/verifying.ts';
-import type { Connect } from '../../src/store/files/connection.ts';
 import { indexPath, journalPath } from '../../src/store/files/database.ts';
 import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
 import { type Entry, nextChain } from '../../src/store/log/entry.ts';
@@ -16,7 +15,7 @@ import { directWay, type Fate, MemoryLog, type Way } from '../support/data/memor
 import { everything, journalRows, wholeIndex } from '../support/data/tables.ts';
 import { heldClock } from '../support/time/held-clock.ts';
 import { until } from '../support/time/until.ts';
-import { openHost } from './open-host.ts';
+import { openFollower, openHost } from './open-host.ts';
 
 const events = simulatedEvents({ seed: 3, blocks: 3, accounts: 3, transactionsPerBlock: 1, forkEvery: 2 });
 /** Milliseconds until a host tries again. */
@@ -67,16 +66,9 @@ function filledLog(): MemoryLog {
   return log;
 }
 
-/** A host that has all entries of the log. */
-async function following(log: MemoryLog, client: SharedLog = log.client(), connect?: Connect) {
-  const host = openHost(client, undefined, systemClock, null, connect);
-  await host.follow(log.head.id);
-  return host;
-}
-
 /** Another host that follows the log gets the same journal and tables. */
 async function expectSameElsewhere(log: MemoryLog, { directory }: ReturnType<typeof openHost>): Promise<void> {
-  await using other = await following(log);
+  await using other = await openFollower(log);
   expect(everything(other.directory)).toEqual(everything(directory));
 }
 
@@ -109,7 +101,7 @@ test.each([
   const store = faultStore();
   let meanwhile = () => {};
   const { client } = recording(log, { after: () => meanwhile() });
-  await using hostA = await following(log, client, store.connect);
+  await using hostA = await openFollower(log, undefined, { client, connect: store.connect });
   // The same happens if a reader's call fails.
   meanwhile =
     fileOf === null ? hostA.ingest.rollback : () => store.opened.get(fileOf(hostA.directory))?.run('ROLLBACK');
@@ -133,7 +125,7 @@ test.each([
     turns += 1;
     if (turns === lostTurn) store.opened.get(fileOf(hostA.directory))?.run('ROLLBACK');
   };
-  await using hostA = openHost(log.client(), undefined, { ...clock, turn }, null, store.connect);
+  await using hostA = openHost(log.client(), undefined, { clock: { ...clock, turn }, connect: store.connect });
   hostA.host.start();
   await until(() => {
     clock.pass(RETRY_MS);
@@ -267,7 +259,7 @@ test('a lost append is a conflict if another host appended first', async () => {
 test('a log that lost its last entries gets them back from a journal, and the event that found it is accepted', async () => {
   const log = filledLog();
   const { client, appends } = recording(log);
-  await using hostA = await following(log, client);
+  await using hostA = await openFollower(log, undefined, { client });
   const lostEntries = log.entries.slice(-4);
   log.lose(4);
   // The host notices it without an append.
@@ -324,8 +316,7 @@ test.each([
 ])('an entry that %s ends the host after the entries before it', async (fault, damage) => {
   const log = filledLog();
   damage(log.entries);
-  await using hostA = openHost(log.client());
-  await hostA.follow(log.head.id);
+  await using hostA = await openFollower(log);
   expect(hostA.ended.map(({ message }) => message)).toEqual([`Entry 7 of the cluster's log ${fault}.`]);
   expect(hostA.position()).toBe(6);
 });
@@ -392,7 +383,7 @@ function verifier(hostA: ReturnType<typeof openHost>, log: Pick<MemoryLog, 'clie
 
 test('the host that holds the lease finds holes and changed entries, and fills the holes from its journal', async () => {
   const log = filledLog();
-  await using hostA = await following(log);
+  await using hostA = await openFollower(log);
   const whole = [...log.entries];
   log.entries[9] = edited(whole[9]!);
   log.entries.splice(4, 3);
@@ -415,7 +406,7 @@ test('the host that holds the lease finds holes and changed entries, and fills t
 
 test('stopping a verification waits for its read and starts no other', async () => {
   const log = filledLog();
-  await using hostA = await following(log);
+  await using hostA = await openFollower(log);
   const mayRead = Promise.withResolvers<void>();
   let reads = 0;
   const client = log.client();
@@ -444,7 +435,7 @@ test('stopping a verification waits for its read and starts no other', async () 
 
 test('a host fills no hole if its journal differs from the log', async () => {
   const log = filledLog();
-  await using hostA = await following(log);
+  await using hostA = await openFollower(log);
   const stored = hostA.ingest.entries!;
   const [hole] = log.entries.splice(4, 1);
   const elsewhere = { ...stored, chainAt: (id: number) => (id === 6 ? new Uint8Array(32) : stored.chainAt(id)) };
@@ -463,7 +454,7 @@ function appended(log: MemoryLog, path: string, text: string): void {
 
 test('an entry with an unknown path is stored, and changes no other table', async () => {
   const log = filledLog();
-  await using hostA = await following(log);
+  await using hostA = await openFollower(log);
   const before = wholeIndex(hostA.directory, ['progress.journal_id', 'progress.journal_chain']);
   appended(log, '/stackside/hooks', '{"of":"a newer program"}');
   await until(() => hostA.position() === log.head.id);
@@ -475,8 +466,7 @@ test('an entry with an unknown path is stored, and changes no other table', asyn
 test("an entry that this program can't apply stops the host, and the error names it", async () => {
   const log = filledLog();
   appended(log, '/new_block', '{"of":"a newer program"}');
-  await using hostA = openHost(log.client());
-  await hostA.follow(log.head.id);
+  await using hostA = await openFollower(log);
   expect(hostA.ended[0]?.message).toStartWith(`Entry ${log.head.id} of the log can't be applied: Missing field `);
   expect(hostA.ended[0]?.remedy).toContain('Run the same Stackside version as the newest host');
   expect(hostA.position()).toBe(log.head.id - 1);
@@ -484,7 +474,7 @@ test("an entry that this program can't apply stops the host, and the error names
 
 test('while the log is unavailable, events are refused, which is logged once; then all continue', async () => {
   const log = filledLog();
-  await using hostA = await following(log);
+  await using hostA = await openFollower(log);
   log.isAway = true;
   log.wake();
   for (const _ of [1, 2]) await expect(hostA.host.receive(chunks(1))).rejects.toThrow('the log is away');
@@ -527,7 +517,7 @@ test('a host asks the log again after a wait if it returns no entries', async ()
     waits.push(milliseconds);
     return () => {};
   };
-  await using hostA = openHost({ ...log.client(), read }, undefined, { ...systemClock, after });
+  await using hostA = openHost({ ...log.client(), read }, undefined, { clock: { ...systemClock, after } });
   hostA.host.start();
   await until(() => waits.length > 0);
   expect([reads, waits]).toEqual([2, [RETRY_MS]]);
@@ -550,7 +540,7 @@ const asksOf = ({ faucets }: ReturnType<typeof openHost>): Promise<unknown>[] =>
 test('events and commands that wait together are appended together, so that an event waits for one append at most', async () => {
   const log = filledLog();
   const { client, appends } = recording(log);
-  await using hostA = await following(log, client);
+  await using hostA = await openFollower(log, undefined, { client });
   const requests = asksOf(hostA);
   expect(await hostA.host.receive(chunks(1))).toBe('applied');
   await Promise.all(requests);
@@ -562,7 +552,7 @@ test('events and commands that wait together are appended together, so that an e
 test("in a batch, repeated events add no entries, and a rejected event doesn't affect the others", async () => {
   const log = filledLog();
   const { client, appends } = recording(log);
-  await using hostA = await following(log, client);
+  await using hostA = await openFollower(log, undefined, { client });
   const sent: [ReceivedEvent, string][] = [
     [chunks(1), 'applied'],
     [chunks(2), 'applied'],
@@ -580,7 +570,7 @@ test("in a batch, repeated events add no entries, and a rejected event doesn't a
 test('many waiting events are appended in batches, and other writes get their turn in between', async () => {
   const log = filledLog();
   const { client, appends } = recording(log);
-  await using hostA = await following(log, client);
+  await using hostA = await openFollower(log, undefined, { client });
   const large = (label: number): ReceivedEvent => ({
     ...chunks(label),
     text: `{"label":${label},"of":"${'x'.repeat(600_000)}"}`,
@@ -602,7 +592,7 @@ test.each(answers)(
     const arrives = Promise.withResolvers<void>();
     const way = { ...wayOf('done', fate), late: () => arrives.promise };
     const { client, appends } = recording(log, { way });
-    await using hostA = await following(log, client);
+    await using hostA = await openFollower(log, undefined, { client });
     const before = log.head.id;
     const post = () => outcomesOf(hostA, ...[1, 2, 3, 4].map(chunks));
     expect(await post()).toEqual(['applied', first, first, first]);
@@ -617,12 +607,12 @@ test.each(answers)(
 
 test("a host appends a batch again, after another host's entry, if the first append was lost", async () => {
   const log = filledLog();
-  await using hostB = await following(log);
+  await using hostB = await openFollower(log);
   const { client, appends } = recording(log, {
     way: wayOf('done', 'never'),
     before: () => (appends.length === 2 ? hostB.host.receive(chunks(9)) : undefined),
   });
-  await using hostA = await following(log, client);
+  await using hostA = await openFollower(log, undefined, { client });
   expect(await outcomesOf(hostA, ...[1, 2, 3].map(chunks))).toEqual(['applied', 'applied', 'applied']);
   expect([appends.length, hostA.host.state().conflicts]).toEqual([3, 1]);
   await hostB.follow(log.head.id);
@@ -631,11 +621,11 @@ test("a host appends a batch again, after another host's entry, if the first app
 
 test('a batch is appended after the entries of another host, without the events in those entries', async () => {
   const log = filledLog();
-  await using hostB = await following(log);
+  await using hostB = await openFollower(log);
   const { client, appends } = recording(log, {
     before: () => (appends.length === 2 ? hostB.host.receive(chunks(3)) : undefined),
   });
-  await using hostA = await following(log, client);
+  await using hostA = await openFollower(log, undefined, { client });
   const outcomes = await outcomesOf(hostA, ...[1, 2, 3, 4].map(chunks));
   expect(outcomes).toEqual(['applied', 'applied', 'repeated', 'applied']);
   expect(hostA.host.state().conflicts).toBe(1);
@@ -651,7 +641,7 @@ test("if the log doesn't answer an append, all waiting events and commands are r
   const log = filledLog();
   const answer = Promise.withResolvers<never>();
   const { client, appends } = recording(log, { before: () => answer.promise });
-  await using hostA = await following(log, client);
+  await using hostA = await openFollower(log, undefined, { client });
   const refused = Promise.allSettled([...asksOf(hostA), hostA.host.receive(chunks(1))]);
   await until(() => appends.length > 0, 'an append');
   answer.reject(new LogUnavailableError('no standby'));

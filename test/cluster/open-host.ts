@@ -10,18 +10,25 @@ import type { Connect } from '../../src/store/files/connection.ts';
 import { commandsOf } from '../../src/store/ingest/commands.ts';
 import type { FaucetCommands } from '../../src/store/ingest/faucet-requests.ts';
 import { emptyDirectory } from '../support/data/ingest.ts';
+import type { MemoryLog } from '../support/data/memory-log.ts';
 import { until } from '../support/time/until.ts';
+
+interface HostOptions {
+  clock?: Clock;
+  /** Its chain, as the setting names it. */
+  chainId?: number | null;
+  /** Opens its files. */
+  connect?: Connect;
+}
 
 /**
  * Opens a host that follows on request.
- * @param directory its data, which then stays @param chainId its chain, as the setting names it @param connect opens its files
+ * @param directory its data, which then stays
  */
 export function openHost(
   log: SharedLog,
   directory?: string,
-  clock: Clock = systemClock,
-  chainId: number | null = null,
-  connect?: Connect,
+  { clock = systemClock, chainId = null, connect }: HostOptions = {},
 ) {
   const temporary = directory === undefined ? emptyDirectory() : null;
   const path = directory ?? temporary?.path ?? '';
@@ -78,4 +85,15 @@ export function openHost(
       temporary?.[Symbol.dispose]();
     },
   };
+}
+
+/** Opens a host that has all entries of a log. @param client its client of the log */
+export async function openFollower(
+  log: MemoryLog,
+  directory?: string,
+  { client = log.client(), ...options }: HostOptions & { client?: SharedLog } = {},
+) {
+  const host = openHost(client, directory, options);
+  await host.follow(log.head.id);
+  return host;
 }

@@ -13,7 +13,7 @@ import { simulatedEvents } from '../support/data/ingest.ts';
 import { MemoryLog } from '../support/data/memory-log.ts';
 import { rebuild } from '../support/data/rebuild.ts';
 import { journalRows, tables, wholeIndex } from '../support/data/tables.ts';
-import { openHost } from './open-host.ts';
+import { openFollower, openHost } from './open-host.ts';
 
 const events = simulatedEvents({ seed: 6, blocks: 3, accounts: 3, transactionsPerBlock: 1, forkEvery: 2 });
 /** An entry of the next version, which changes no table. */
@@ -52,8 +52,7 @@ test('every host keeps the numbers of entries that only the next version support
     await using upgraded = openHost(log.client(), here.path);
     appendNext(log, 0);
     await upgraded.follow(log.head.id);
-    await using late = openHost(log.client(), there.path);
-    await late.follow(log.head.id);
+    await using _ = await openFollower(log, there.path);
   }
   expect([journalRows(here.path), wholeIndex(here.path)]).toEqual([journalRows(there.path), wholeIndex(there.path)]);
 

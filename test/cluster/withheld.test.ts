@@ -28,7 +28,7 @@ import { assertProperty, character } from '../support/property.ts';
 import { checkAndRecount } from '../support/recounts/recounts.ts';
 import { serving } from '../support/servers/serving.ts';
 import { until } from '../support/time/until.ts';
-import { openHost } from './open-host.ts';
+import { openFollower, openHost } from './open-host.ts';
 
 const events = simulatedEvents({ seed: 8, blocks: 6, accounts: 3, transactionsPerBlock: 1, forkEvery: 3 });
 const half = events.length >> 1;
@@ -164,15 +164,13 @@ test('a host follows a log with withheld entries, and ends at one whose hashes d
     return copy;
   };
   const sound = logOf(withheld);
-  await using host = openHost(sound.client());
-  await host.follow(sound.head.id);
+  await using host = await openFollower(sound);
   expect(host.ended).toEqual([]);
   expect(tables(host.directory)).toEqual(tables(whole));
   expect(entriesOf(host.directory).filter(({ path }) => path === '').length).toBeGreaterThan(1);
 
   const forged = logOf((entry) => ({ ...withheld(entry), text: withheld({ ...entry, text: '{}' }).text }));
-  await using other = openHost(forged.client());
-  await other.follow(forged.head.id);
+  await using other = await openFollower(forged);
   const first = entries.find(({ path }) => path === COMMAND_PATH)!.id;
   expect(other.ended.map(({ message }) => message)).toEqual([
     `Entry ${first} of the cluster's log is damaged: its chain value is wrong.`,

@@ -87,7 +87,7 @@ export function fillingTests(fixture: () => EngineFixture): void {
     const burnBlock = events.find(({ path }) => path === '/new_burn_block');
     const prefix = await fixture().newTables();
     const openLog = () => fixture().openAt(fixture().server.url, prefix);
-    const open = async (chainId: number | null) => openHost(await openLog(), undefined, undefined, chainId);
+    const open = async (chainId: number | null) => openHost(await openLog(), undefined, { chainId });
     const log = await openLog();
     // The log has the chain of the first host that appends, before any block names it.
     await using mainnet = await open(1);

@@ -52,11 +52,7 @@ describeWith('PostgreSQL', hasPostgres, () => {
       stderr: '',
     });
     const access = engineAccess(quorum.url, 'init_');
-    await writeReport(
-      access,
-      { name: 'host-1', entry: 2, version: '1.2.3', lagSeconds: 0, process: 'process of host-1' },
-      true,
-    );
+    await writeReport(access, { name: 'host-1', entry: 2, version: '1.2.3', lagSeconds: 0, process: 'a' }, true);
     await postgresLeases(access).give({ name: 'delivery', holder: 'host-1', seconds: 60, epochSeen: 0 });
     await access.engine.close();
 
@@ -93,15 +89,12 @@ describeWith('PostgreSQL', hasPostgres, () => {
   test('cluster status --verify names missing and damaged entries, and cluster init fills holes', async () => {
     using directory = ingestOf(simulatedEvents({ seed: 5, blocks: 2 }));
     const settings = { cluster: quorum.url, clusterPrefix: 'verified_', clusterKey: null, data: directory.path };
-    let printed = '';
-    using _ = spyOn(process.stdout, 'write').mockImplementation((text) => {
-      printed += String(text);
-      return true;
-    });
+    using written = spyOn(process.stdout, 'write').mockImplementation(() => true);
+    const printed = () => written.mock.calls.join('');
     async function verify() {
-      printed = '';
+      written.mockClear();
       const isSound = await reportCluster(settings, { format: 'json', verify: true });
-      return { isSound, ...(JSON.parse(printed) as { head: { entry: number }; verification: unknown }) };
+      return { isSound, ...(JSON.parse(printed()) as { head: { entry: number }; verification: unknown }) };
     }
     await initCluster(settings);
     const { isSound, verification, head } = await verify();
@@ -137,7 +130,7 @@ describeWith('PostgreSQL', hasPostgres, () => {
     });
     await quorum.primary().run(`DELETE FROM ${table} WHERE seq IN (6, 8)`);
     await initCluster(settings);
-    expect(printed).toContain('Restored entries 5 to 6 of the log from the journal.');
+    expect(printed()).toContain('Restored entries 5 to 6 of the log from the journal.');
     expect((await verify()).isSound).toBe(true);
   });
 
@@ -255,6 +248,12 @@ describeWith('PostgreSQL', hasPostgres, () => {
       }, 'the answer');
       return answer;
     }
+    async function expectUnavailable(...hosts: (typeof other)[]): Promise<void> {
+      for (const host of hosts) {
+        expect(await answerOf(host, second!)).toBeInstanceOf(LogUnavailableError);
+        expect(host.position()).toBe(entryOf(1));
+      }
+    }
     {
       await using taking = await open();
       expect(await taking.host.receive(first!)).toBe('applied');
@@ -264,17 +263,11 @@ describeWith('PostgreSQL', hasPostgres, () => {
       await until(async () => (await waiting()).length > 0, 'an append that waits for a standby');
       await quorum.primary().run(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE ${WAITING}`);
       await until(async () => (await quorum.primary().run('SELECT 1 FROM alone_stackside_log')).length === entryOf(2));
-      for (const host of [taking, other]) {
-        expect(await answerOf(host, second!)).toBeInstanceOf(LogUnavailableError);
-        expect(host.position()).toBe(entryOf(1));
-      }
+      await expectUnavailable(taking, other);
       expect(await accepted).toBeInstanceOf(LogUnavailableError);
       await quorum.primary().kill();
       await quorum.primary().restart();
-      for (const host of [taking, other]) {
-        expect(await answerOf(host, second!)).toBeInstanceOf(LogUnavailableError);
-        expect(host.position()).toBe(entryOf(1));
-      }
+      await expectUnavailable(taking, other);
       await quorum.primary().kill();
     }
     await Promise.all(quorum.standbys().map((standby) => standby.restart()));
