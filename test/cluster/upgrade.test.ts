@@ -5,9 +5,8 @@ import { appendFileSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { recordingRow } from '../../src/chain/recording.ts';
 import { runExport } from '../../src/commands/data/export.ts';
-import { runImport } from '../../src/commands/data/import.ts';
-import { readSettingsOf } from '../../src/settings/config.ts';
 import { nextChain } from '../../src/store/log/entry.ts';
+import { importFiles } from '../commands/recordings.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
 import { simulatedEvents } from '../support/data/ingest.ts';
 import { MemoryLog } from '../support/data/memory-log.ts';
@@ -57,14 +56,12 @@ test('every host keeps the numbers of entries that only the next version support
   expect([journalRows(here.path), wholeIndex(here.path)]).toEqual([journalRows(there.path), wholeIndex(there.path)]);
 
   using importing = dataDirectory();
-  using _stdout = spyOn(process.stdout, 'write').mockImplementation(() => true);
-  using _stderr = spyOn(process.stderr, 'write').mockImplementation(() => true);
+  using _ = spyOn(process.stderr, 'write').mockImplementation(() => true);
   const file = join(importing.path, 'events.tsv');
   await runExport(here.path, file, false);
   expect(readFileSync(file, 'utf8')).not.toContain(NEXT);
   // One of a program that left them in is passed over.
   appendFileSync(file, `${recordingRow({ id: 1_000, receivedAt: 1, path: NEXT, text: '{}' })}\n`);
-  const { settings } = readSettingsOf('import', { data: join(importing.path, 'data'), logLevel: 'silent' }, {});
-  await runImport(settings, [file], { skipBad: false, restart: false });
+  expect((await importFiles(join(importing.path, 'data'), [file])).error).toBeNull();
   expect(tables(join(importing.path, 'data'))).toEqual(tables(here.path));
 });

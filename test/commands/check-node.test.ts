@@ -21,6 +21,15 @@ async function checkNode(rpc: NodeRpc): Promise<{ agrees: boolean; results: Chec
   return { agrees: await checkAgainstNode(directory.path, rpc, atOnce, watch), results };
 }
 
+/** The height of the block whose state a request is about. */
+const heightOf = (url: URL): number => chain.block(`0x${url.searchParams.get('tip')}`)?.height ?? 0;
+
+/** A node without the blocks from a height on. */
+const lacking =
+  (height: number): Lie =>
+  (url, answer) =>
+    heightOf(url) < height ? answer : new Response('No such chain tip', { status: 404 });
+
 const refusal = (rpc: NodeRpc) => failureOf(OperatorError, checkNode(rpc));
 
 test('if index and node agree, each kind of data has a line without a problem, and the last line names the block', async () => {
@@ -35,8 +44,7 @@ test('if index and node agree, each kind of data has a line without a problem, a
 test('a difference shows both values and the first block that differs', async () => {
   const [account] = chain.tip.transactions.map(({ origin }) => origin.account.address);
   const lie: Lie = async (url, answer) => {
-    const tip = chain.block(`0x${url.searchParams.get('tip')}`);
-    if (url.pathname !== `/v2/accounts/${account}` || (tip?.height ?? 0) < 7) return answer;
+    if (url.pathname !== `/v2/accounts/${account}` || heightOf(url) < 7) return answer;
     return Response.json({ ...((await answer.json()) as object), nonce: 99 });
   };
   const { agrees, results } = await checkNode(rpcOf(node, lie));
@@ -60,11 +68,7 @@ test('the check can be repeated if the node is unavailable or behind, but not if
     exitCode: EXIT.temporary,
     message: "The index can't be compared with the node at http://node: the node answered /v2/accounts with 503.",
   });
-  const behind: Lie = (url, answer) => {
-    const height = chain.block(`0x${url.searchParams.get('tip')}`)?.height ?? 0;
-    return height > 9 ? new Response('No such chain tip', { status: 404 }) : answer;
-  };
-  expect(await refusal(rpcOf(node, behind, { burnBlockHeight: 1 }))).toMatchObject({
+  expect(await refusal(rpcOf(node, lacking(10), { burnBlockHeight: 1 }))).toMatchObject({
     exitCode: EXIT.temporary,
     message: 'The node is behind: it lacks the newest 3 blocks of the index.',
   });
@@ -72,11 +76,7 @@ test('the check can be repeated if the node is unavailable or behind, but not if
 });
 
 test('an index above the node is compared up to the last shared block, and the report shows the rest', async () => {
-  const left: Lie = (url, answer) => {
-    const height = chain.block(`0x${url.searchParams.get('tip')}`)?.height ?? 0;
-    return height > 10 ? new Response('No such chain tip', { status: 404 }) : answer;
-  };
-  const { agrees, results } = await checkNode(rpcOf(node, left));
+  const { agrees, results } = await checkNode(rpcOf(node, lacking(11)));
   expect(agrees).toBe(true);
   expect(results.at(-1)?.name).toEndWith('; the node abandoned the branch of 2 blocks above it');
 });

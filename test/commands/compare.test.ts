@@ -170,14 +170,12 @@ test('a server on another fork is reported, and only rows of shared blocks are c
     return tip;
   };
   const forkPoint = mine(common, chain.tip.indexBlockHash, 20);
-  const branch = (): NodeEvent[] => {
-    const list: NodeEvent[] = [];
-    mine(list, forkPoint, 10);
-    return list;
+  const serveBranch = async (): Promise<Serving> => {
+    const branch = [...common];
+    mine(branch, forkPoint, 10);
+    return keep(await serving({}, keep(ingestOf(branch.map(received))).path));
   };
-  const [first, second] = [branch(), branch()];
-  const here = keep(await serving({}, keep(ingestOf([...common, ...first].map(received))).path));
-  const there = keep(await serving({}, keep(ingestOf([...common, ...second].map(received))).path));
+  const [here, there] = [await serveBranch(), await serveBranch()];
   const { tally, end } = await compareWith(there.api, { requests: 200 }, here.api);
   expect(apartText(end)).toMatch(/^The servers are on different forks: they have the same blocks up to \d+/);
   expect(tally.highest).toBeLessThan(end.common);
@@ -201,6 +199,8 @@ test('a server without a chain API is rejected, and a server without blocks may 
 });
 
 const isBurnBlocks = (target: string): boolean => /^\/extended\/v2\/burn-blocks(\?|$)/.test(target);
+const isBlocks = (target: string): boolean => /^\/extended\/v2\/blocks(\?|$)/.test(target);
+const isFees = (target: string): boolean => target.startsWith('/extended/v2/mempool/fees');
 
 /** Returns the body of an API that isn't Stackside, or null if its body is the same. */
 const asReference = (target: string, body: unknown): object | null => {
@@ -244,7 +244,7 @@ test('known differences are listed apart from others, but not between two Stacks
 test('differing responses are requested again while blocks arrive, and count as moved if they keep differing', async () => {
   let lists = 0;
   const later = reference((target, body) => {
-    if (!target.startsWith('/extended/v2/blocks?') && target !== '/extended/v2/blocks') return null;
+    if (!isBlocks(target)) return null;
     lists += 1;
     return lists === 1 ? { ...Object(body), total: 0 } : null;
   });
@@ -260,20 +260,14 @@ test('differing responses are requested again while blocks arrive, and count as 
       tips += 1;
       return { ...answer, chain_tip: { ...answer.chain_tip, index_block_hash: `0x${String(tips).padStart(64, '0')}` } };
     }
-    return target.startsWith('/extended/v2/blocks?') || target === '/extended/v2/blocks'
-      ? { ...answer, total: 0 }
-      : null;
+    return isBlocks(target) ? { ...answer, total: 0 } : null;
   });
   const moving = await compareWith(restless.url, { routes: blocks, requests: 12 });
   expect(differingIn(moving.tally)).toEqual([]);
   expect(totalsOf(moving.tally)).toMatchObject({ equal: 0, differing: 0 });
   expect(totalsOf(moving.tally).moved).toBeGreaterThan(0);
 
-  const still = reference((target, body) =>
-    target.startsWith('/extended/v2/blocks?') || target === '/extended/v2/blocks'
-      ? { ...Object(body), total: 0 }
-      : null,
-  );
+  const still = reference((target, body) => (isBlocks(target) ? { ...Object(body), total: 0 } : null));
   const standing = await compareWith(still.url, { routes: blocks, requests: 12 });
   expect(differingIn(standing.tally)).toEqual(['/extended/v2/blocks total']);
 });
@@ -281,8 +275,7 @@ test('differing responses are requested again while blocks arrive, and count as 
 test('different statuses, content types and invalid bodies are differences', async () => {
   const other = reference((target) => {
     if (target.startsWith('/extended/v1/stx_supply')) return new Response('{}', { status: 500 });
-    if (target.startsWith('/extended/v2/mempool/fees'))
-      return new Response('<html>', { headers: { 'content-type': 'text/html' } });
+    if (isFees(target)) return new Response('<html>', { headers: { 'content-type': 'text/html' } });
     if (target.startsWith('/extended/v1/info'))
       return new Response('nonsense', { headers: { 'content-type': 'application/json' } });
     return null;
@@ -322,9 +315,7 @@ test('a round reads each list once, and its samples have every parameter of the 
 });
 
 test('a route whose first question stops the run is not reported as not requested', async () => {
-  const other = reference((target) =>
-    target.startsWith('/extended/v2/mempool/fees') ? new Response('', { status: 429 }) : null,
-  );
+  const other = reference((target) => (isFees(target) ? new Response('', { status: 429 }) : null));
   let tally: Tally | null = null;
   const report = (current: Tally): void => {
     tally = current;
@@ -335,9 +326,7 @@ test('a route whose first question stops the run is not reported as not requeste
 });
 
 test('a report names a busy server once in a line', async () => {
-  const other = reference((target) =>
-    target.startsWith('/extended/v2/mempool/fees') ? new Response('', { status: 503 }) : null,
-  );
+  const other = reference((target) => (isFees(target) ? new Response('', { status: 503 }) : null));
   const { tally } = await compareWith(other.url, { routes: routesFor(/^\/extended\/v2\/mempool\/fees$/), requests: 6 });
   const { unanswered } = tally.routes['/extended/v2/mempool/fees']!;
   expect(Object.keys(unanswered)).toEqual([`${other.url} is too busy: it returned 503`]);

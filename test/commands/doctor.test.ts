@@ -73,6 +73,16 @@ const WELL: Facts = {
   archives: null,
 };
 
+/** Gathers the facts of a server that isn't there, unless the flags name one. */
+function factsOf(flags: Record<string, string>, clock = systemClock): Promise<Facts> {
+  const settings = readSettings({ apiPort: '0', eventPort: '0', nodeRpc: NO_NODE, ...flags }, {});
+  return gatherFacts(settings, nodeRpc(settings.nodeRpc), clock);
+}
+
+/** Returns the result of one check. */
+const checkOf = async (name: string, flags: Record<string, string>) =>
+  runChecks(await factsOf(flags)).find((result) => result.name === name);
+
 const checkFacts = (facts: Partial<Facts>) =>
   Object.fromEntries(runChecks({ ...WELL, ...facts } as Facts).map(({ name, ...finding }) => [name, finding]));
 const server = (more: Partial<ServerStatus>) => ({ server: { ...SERVER, ...more } });
@@ -182,21 +192,7 @@ test.each<[string, Partial<Facts>, string, string]>([
     'Fill it.',
   ],
   ['server', server({ state: 'cannot_write', reason: 'Disk full.', next: 'Free space.' }), 'Disk full.', 'Free space.'],
-  [
-    'server',
-    {
-      alerts: [
-        {
-          ...ALERT,
-          name: 'StacksideChainhookInterrupted',
-          summaries: ['A chainhook is interrupted.'],
-          description: 'Enable it again.',
-        },
-      ],
-    },
-    'A chainhook is interrupted.',
-    'Enable it again.',
-  ],
+  ['server', { alerts: [{ ...ALERT, name: 'StacksideChainhookInterrupted' }] }, 'A summary.', 'A description.'],
   [
     'token',
     { tokenStatus: 401 },
@@ -328,9 +324,7 @@ test.each<[string, (directory: string) => void, RegExp]>([
   using around = dataDirectory();
   const data = join(around.path, 'data');
   damage(data);
-  const settings = readSettings({ data, apiPort: '0', eventPort: '0', nodeRpc: NO_NODE }, {});
-  const results = runChecks(await gatherFacts(settings, nodeRpc(NO_NODE), systemClock));
-  expect(results.find(({ name }) => name === 'format')).toMatchObject({
+  expect(await checkOf('format', { data })).toMatchObject({
     state: 'problem',
     message: expect.stringMatching(message),
   });
@@ -397,14 +391,14 @@ test('collects facts from a running server, its node, the configuration and the 
   const nodeConfig = join(directory.path, 'Stacks.toml');
   const token = '[connection_options]\nauth_token = "s3cret"\n';
   writeFileSync(nodeConfig, token + observerToml(new URL(running.events).host));
-  const flags = { data: directory.path, nodeRpc: node.url, nodeConfig, apiHost: '127.0.0.1' };
-  const settings = readSettings({ ...flags, apiPort: new URL(running.api).port }, {});
-  const facts = await gatherFacts(settings, nodeRpc(node.url), systemClock);
+  const { hostname: apiHost, port: apiPort } = new URL(running.api);
+  const flags = { data: directory.path, nodeRpc: node.url, nodeConfig, apiHost, apiPort };
+  const facts = await factsOf(flags);
   expect(facts.server).toMatchObject({ state: 'live' });
   expect(facts.tokenStatus).toBe(404);
   expect(runChecks(facts).filter(({ state }) => state === 'problem')).toEqual([]);
   writeFileSync(nodeConfig, token.replace('s3cret', 'wrong'));
-  const wrong = runChecks(await gatherFacts(settings, nodeRpc(node.url), systemClock));
+  const wrong = runChecks(await factsOf(flags));
   expect(wrong.filter(({ state }) => state === 'problem').map(({ name }) => name)).toEqual(['observer', 'token']);
 });
 
@@ -415,46 +409,35 @@ test('accepts a node whose second answer is an error page', async () => {
   node.answer('/v2/info', () =>
     ++requests === 1 ? Response.json(TESTNET_INFO) : new Response('<html>', { status: 502 }),
   );
-  const settings = readSettings({ data: directory.path, apiPort: '0', eventPort: '0', nodeRpc: node.url }, {});
-  const facts = await gatherFacts(settings, nodeRpc(node.url), systemClock);
+  const facts = await factsOf({ data: directory.path, nodeRpc: node.url });
   expect(facts.node).toMatchObject({ chainId: TESTNET, isSynced: null });
 });
 
 test('an unfinished restore is a problem, unless --from continues it', async () => {
   using directory = dataDirectory();
   beginMaking(directory.path, Buffer.from('{}'));
-  const formatOf = async (flags: Record<string, string>) => {
-    const settings = readSettings(
-      { data: directory.path, apiPort: '0', eventPort: '0', nodeRpc: NO_NODE, ...flags },
-      {},
-    );
-    return runChecks(await gatherFacts(settings, nodeRpc(NO_NODE), systemClock)).find(({ name }) => name === 'format');
-  };
-  expect(await formatOf({})).toMatchObject({
+  const data = directory.path;
+  expect(await checkOf('format', { data })).toMatchObject({
     state: 'problem',
-    message: `${directory.path} contains an unfinished restore.`,
+    message: `${data} contains an unfinished restore.`,
   });
-  expect(await formatOf({ from: '/backups' })).toMatchObject({ state: 'ok' });
+  expect(await checkOf('format', { data, from: '/backups' })).toMatchObject({ state: 'ok' });
 });
 
 test('without a server, reports a wrong --archive or --from', async () => {
   using directory = dataDirectory();
   const data = join(directory.path, 'data');
-  const archiveOf = async (flags: Record<string, string>) => {
-    const settings = readSettings({ data, apiPort: '0', eventPort: '0', nodeRpc: NO_NODE, ...flags }, {});
-    return runChecks(await gatherFacts(settings, nodeRpc(NO_NODE), systemClock)).find(({ name }) => name === 'archive');
-  };
   const [right, wrong] = [join(directory.path, 'archive'), join(directory.path, 'not mounted', 'archive')];
-  expect(await archiveOf({ archive: right })).toMatchObject({
+  expect(await checkOf('archive', { data, archive: right })).toMatchObject({
     state: 'ok',
     message: expect.stringContaining(`${right} can be reached`),
   });
   expect(existsSync(right)).toBe(false);
-  expect(await archiveOf({ archive: wrong })).toMatchObject({
+  expect(await checkOf('archive', { data, archive: wrong })).toMatchObject({
     state: 'problem',
     message: `The directory ${join(directory.path, 'not mounted')} doesn't exist.`,
   });
-  expect(await archiveOf({ from: right })).toMatchObject({
+  expect(await checkOf('archive', { data, from: right })).toMatchObject({
     state: 'problem',
     message: expect.stringContaining(`No archive found at ${right}`),
   });
@@ -464,19 +447,13 @@ test('without a server, reports a port that another program uses', async () => {
   using directory = dataDirectory();
   using other = standInNode();
   const { port } = new URL(other.url);
-  const settings = readSettings(
-    { data: directory.path, apiHost: '127.0.0.1', apiPort: port, eventPort: '0', nodeRpc: NO_NODE },
-    {},
-  );
-  const facts = await gatherFacts(settings, nodeRpc(NO_NODE), systemClock);
+  const facts = await factsOf({ data: directory.path, apiHost: '127.0.0.1', apiPort: port });
   expect(facts).toMatchObject({ server: null, node: null, data: null, takenPorts: [{ flag: '--api-port' }] });
 });
 
 test("no check shows the password of the node's URL", async () => {
   using directory = dataDirectory();
-  const url = 'http://user:s3cretpw@127.0.0.1:1';
-  const settings = readSettings({ data: directory.path, apiPort: '0', eventPort: '0', nodeRpc: url }, {});
-  const facts = await gatherFacts(settings, nodeRpc(url), systemClock);
+  const facts = await factsOf({ data: directory.path, nodeRpc: 'http://user:s3cretpw@127.0.0.1:1' });
   expect(checkFacts({ ...facts }).node?.message).toBe('No node answers at http://user:***@127.0.0.1:1.');
   const results = JSON.stringify(
     runChecks({ ...facts, node: { ...WELL.node!, chainId: 1 }, nodeFailure: null, data: WELL.data }),
@@ -488,12 +465,8 @@ test("no check shows the password of the node's URL", async () => {
 test('a server that does not answer in ten seconds counts as absent', async () => {
   using directory = dataDirectory();
   await using hung = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: () => new Promise<Response>(() => {}) });
-  const settings = readSettings(
-    { data: directory.path, apiHost: '127.0.0.1', apiPort: `${hung.port}`, eventPort: '0', nodeRpc: NO_NODE },
-    {},
-  );
   const clock = heldClock([READ_TIMEOUT_MS]);
-  const facts = gatherFacts(settings, nodeRpc(NO_NODE), clock);
+  const facts = factsOf({ data: directory.path, apiHost: '127.0.0.1', apiPort: `${hung.port}` }, clock);
   await until(() => clock.waiting(READ_TIMEOUT_MS) === 1);
   clock.pass(READ_TIMEOUT_MS);
   expect(await facts).toMatchObject({ server: null, takenPorts: [{ flag: '--api-port' }] });

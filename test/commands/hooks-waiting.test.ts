@@ -13,13 +13,21 @@ import {
   skip,
   tryFile,
 } from '../../src/commands/hooks/hooks.ts';
-import { devnetEvents } from '../../src/devnet/scenario.ts';
-import { definition, type HookServer, hookServer, type Receiver, receiver } from '../hooks/server.ts';
+import {
+  definition,
+  filtersOf,
+  type HookServer,
+  hookServer,
+  type Receiver,
+  receiver,
+  started,
+} from '../hooks/server.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
-import { received } from '../support/data/ingest.ts';
+import { simulatedEvents } from '../support/data/ingest.ts';
 import { until } from '../support/time/until.ts';
 
-const events = [...devnetEvents({ seed: 9, blocks: 8, accounts: 12, transactionsPerBlock: 6, forkEvery: 0 })];
+const events = simulatedEvents({ seed: 9, blocks: 8, accounts: 12, transactionsPerBlock: 6, forkEvery: 0 });
+const STX_EVENTS = filtersOf('stx_event');
 /** The receiver's answer after which Stackside doesn't try again within the test. */
 const MUCH_LATER = () => new Response('', { status: 503, headers: { 'retry-after': '300' } });
 
@@ -30,8 +38,6 @@ async function outputOf(run: () => Promise<void>): Promise<string> {
   return error instanceof Error ? error.message : written.mock.calls.join('');
 }
 
-const statusOf = async (server: HookServer, uuid: string) =>
-  (await server.request('GET', `/chainhooks/me/${uuid}`)).body.status;
 const connectionOf = ({ url }: HookServer) => ({ url, key: null });
 
 /** Starts a server with a chainhook whose first delivery gets an answer of the receiver. */
@@ -42,14 +48,13 @@ async function serveFailingHook(
   const target = receiver();
   target.answer = () => answer(target);
   const server = await hookServer();
-  const hook = definition(target.url, [{ type: 'stx_event' }], { enable_on_registration: true });
-  const { uuid } = (await server.request('POST', '/chainhooks/me', hook)).body as { uuid: string };
-  for (const event of events) server.ingest.receive(received(event));
+  const uuid = await server.register(target.url, started, STX_EVENTS);
+  server.feed(events);
   await until(async () => {
-    const { status, last_error: error } = await statusOf(server, uuid);
+    const { status, last_error: error } = await server.status(uuid);
     return error !== null && status === state;
   });
-  const { failing_delivery: delivery, pending_deliveries: count } = await statusOf(server, uuid);
+  const { failing_delivery: delivery, pending_deliveries: count } = await server.status(uuid);
   return {
     server,
     connection: connectionOf(server),
@@ -61,7 +66,7 @@ async function serveFailingHook(
     /** Resolves when the chainhook has delivered everything. */
     drained: () =>
       until(async () => {
-        const { pending_deliveries: count, failing_delivery: delivery } = await statusOf(server, uuid);
+        const { pending_deliveries: count, failing_delivery: delivery } = await server.status(uuid);
         return count === 0 && delivery === null;
       }),
     async [Symbol.asyncDispose]() {
@@ -90,7 +95,7 @@ test('retry sends the failed delivery at once, and skip drops it', async () => {
   const answered = 'The receiver answered 200 after \\d+ ms\\.\nIts answer: thanks\n';
   const pattern = new RegExp(`^${delivery}  .*apply \\d+, \\d+ transactions?\n${answered}$`);
   expect(await outputOf(() => retry(connection, uuid, TEXT))).toMatch(pattern);
-  const next = async () => (await statusOf(server, uuid)).failing_delivery as string | null;
+  const next = async () => (await server.status(uuid)).failing_delivery as string | null;
   await until(async () => ![null, delivery].includes(await next()));
   const second = (await next())!;
   target.answer = () => new Response('ok');
@@ -104,7 +109,7 @@ test('the status, the list, a retry and a test say that redirects are not follow
   await using hook = await serveFailingHook(() => new Response('Moved', { status: 302, headers: { location: '/' } }));
   const { server, uuid, connection } = hook;
   const reason = 'status 302: redirects are not followed';
-  expect((await statusOf(server, uuid)).last_error).toBe(reason);
+  expect((await server.status(uuid)).last_error).toBe(reason);
   expect(await outputOf(() => list(connection, TEXT))).toContain(`: ${reason}; `);
   for (const command of [retry, sendTest]) {
     let output = '';
@@ -190,7 +195,7 @@ test.each([
 
 test('an empty list prints one line', async () => {
   await using server = await hookServer();
-  expect(await outputOf(() => list(connectionOf(server), { json: false }))).toBe('No chainhooks are registered.\n');
+  expect(await outputOf(() => list(connectionOf(server), TEXT))).toBe('No chainhooks are registered.\n');
 });
 
 test('the list shows no past time of the next attempt while a retry is under way', async () => {
@@ -199,13 +204,13 @@ test('the list shows no past time of the next attempt while a retry is under way
   );
   const { connection, target } = hook;
   await until(() => target.received.length === 2);
-  const printed = await outputOf(() => list(connection, { json: false }));
+  const printed = await outputOf(() => list(connection, TEXT));
   expect(printed).toContain(': status 500; a retry is due or under way\n');
 });
 
 test('a trial counts one transaction in one block', async () => {
   await using server = await hookServer();
-  for (const event of events) server.ingest.receive(received(event));
+  server.feed(events);
   using directory = dataDirectory();
   const file = join(directory.path, 'hook.json');
   writeFileSync(file, JSON.stringify({ filters: { events: [{ type: 'coinbase' }] } }));
@@ -220,9 +225,9 @@ test('a trial counts one transaction in one block', async () => {
 test('a chainhook takes one aligned line of the list, even if its name has a line end', async () => {
   await using server = await hookServer();
   await using target = receiver();
-  const hook = definition(target.url, [{ type: 'stx_event' }], { enable_on_registration: true });
+  const hook = definition(target.url, STX_EVENTS, started);
   const { uuid } = (await server.request('POST', '/chainhooks/me', { ...hook, name: 'a\nb\tc' })).body;
-  const printed = await outputOf(() => list(connectionOf(server), { json: false }));
+  const printed = await outputOf(() => list(connectionOf(server), TEXT));
   expect(printed.split('\n').slice(1)).toEqual([`${uuid}  new          0  a b c`, '']);
 });
 

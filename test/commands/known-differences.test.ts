@@ -151,6 +151,11 @@ const holders = '/extended/v3/tokens/ft/{asset_identifier}/holders';
 const search = '/extended/v1/search/{id}';
 const cycleSigners = '/extended/v2/pox/cycles/{cycle_number}/signers';
 const bond = '/extended/v3/staking/bonds/{bond_index}';
+const transfers = '/extended/v1/address/{principal}/{tx_id}/with_transfers';
+const stx = '/extended/v1/address/{principal}/stx';
+const poxEvents = '/extended/v1/{pox}/events';
+const v3Signers = '/extended/v3/staking/cycles/{cycle_number}/signers';
+const canonical = { result: { tx_data: { canonical: true } } };
 const rows = (count: number) => Array.from({ length: count }, (_, index) => ({ tx_id: String(index) }));
 
 /** For each known difference, in order: a case that it covers, and a similar case that it doesn't. */
@@ -236,20 +241,8 @@ const cases: [known: Case, other: Case][] = [
     [inbound, 'results[*].amount', '1', '2', { theirs: { results: [{ amount: '2' }, { amount: '1' }] } }],
   ],
   [
-    [
-      '/extended/v1/address/{principal}/{tx_id}/with_transfers',
-      'stx_sent',
-      '1',
-      '2',
-      { ours: { tx: { sponsored: true } } },
-    ],
-    [
-      '/extended/v1/address/{principal}/{tx_id}/with_transfers',
-      'stx_sent',
-      '1',
-      '2',
-      { ours: { tx: { sponsored: false } } },
-    ],
+    [transfers, 'stx_sent', '1', '2', { ours: { tx: { sponsored: true } } }],
+    [transfers, 'stx_sent', '1', '2', { ours: { tx: { sponsored: false } } }],
   ],
   [
     [nonces, 'last_executed_tx_nonce', null, 0],
@@ -264,20 +257,8 @@ const cases: [known: Case, other: Case][] = [
     [v3Stx, 'available', '1', '9', { ours: { locked: { amount: '8' } }, theirs: { locked: { amount: '7' } } }],
   ],
   [
-    [
-      '/extended/v1/address/{principal}/stx',
-      'lock_height',
-      3,
-      4,
-      { target: '/extended/v1/address/a/stx?until_block=9' },
-    ],
-    [
-      '/extended/v1/address/{principal}/stx',
-      'balance',
-      '3',
-      '4',
-      { target: '/extended/v1/address/a/stx?until_block=9' },
-    ],
+    [stx, 'lock_height', 3, 4, { target: `${stx}?until_block=9` }],
+    [stx, 'balance', '3', '4', { target: `${stx}?until_block=9` }],
   ],
   [
     [v3Ft, 'results[*]', {}, {}, { isOrder: true }],
@@ -292,20 +273,8 @@ const cases: [known: Case, other: Case][] = [
     [holders, 'results[*]', { balance: '4' }, { balance: '5' }, { isOrder: true }],
   ],
   [
-    [
-      search,
-      'result.tx_data.block_hash',
-      'a',
-      'b',
-      { ours: { result: { tx_data: { canonical: true } } }, theirs: { result: {} } },
-    ],
-    [
-      search,
-      'result.tx_data.block_hash',
-      'a',
-      'b',
-      { ours: { result: { tx_data: { canonical: true } } }, theirs: { result: { tx_data: { canonical: true } } } },
-    ],
+    [search, 'result.tx_data.block_hash', 'a', 'b', { ours: canonical, theirs: { result: {} } }],
+    [search, 'result.tx_data.block_hash', 'a', 'b', { ours: canonical, theirs: canonical }],
   ],
   [
     ['/extended/v1/stx_supply', 'unlocked_percent', '0.00', 'NaN'],
@@ -316,20 +285,8 @@ const cases: [known: Case, other: Case][] = [
     ['/extended/v1/tx/{tx_id}', 'token_transfer.amount', 'a', 'b'],
   ],
   [
-    [
-      '/extended/v1/{pox}/events',
-      'results[*].data.first_cycle_locked',
-      '1',
-      '2',
-      { ours: { results: [{ name: 'handle-unlock' }] } },
-    ],
-    [
-      '/extended/v1/{pox}/events',
-      'results[*].data.first_cycle_locked',
-      '1',
-      '2',
-      { ours: { results: [{ name: 'stack-stx' }] } },
-    ],
+    [poxEvents, 'results[*].data.first_cycle_locked', '1', '2', { ours: { results: [{ name: 'handle-unlock' }] } }],
+    [poxEvents, 'results[*].data.first_cycle_locked', '1', '2', { ours: { results: [{ name: 'stack-stx' }] } }],
   ],
   [
     ['/extended/v1/burnchain/rewards', 'results[*]', undefined, {}],
@@ -340,20 +297,8 @@ const cases: [known: Case, other: Case][] = [
     [`${cycleSigners}/{signer_key}/stackers`, 'results[*]', undefined, { stacker_type: 'solo' }],
   ],
   [
-    [
-      '/extended/v3/staking/cycles/{cycle_number}/signers',
-      STATUS,
-      200,
-      404,
-      { target: '/extended/v3/staking/cycles/12/signers' },
-    ],
-    [
-      '/extended/v3/staking/cycles/{cycle_number}/signers',
-      STATUS,
-      200,
-      404,
-      { target: '/extended/v3/staking/cycles/current/signers' },
-    ],
+    [v3Signers, STATUS, 200, 404, { target: '/extended/v3/staking/cycles/12/signers' }],
+    [v3Signers, STATUS, 200, 404, { target: '/extended/v3/staking/cycles/current/signers' }],
   ],
   [
     [bond, 'balances.paid_out.btc', '24', '0'],

@@ -135,14 +135,9 @@ test.each([
 });
 
 test('an error that quotes external text contains no control characters', () => {
-  const written: string[] = [];
-  const exitCode = process.exitCode;
-  const stderr = spyOn(process.stderr, 'write').mockImplementation((text) => written.push(String(text)) > 0);
-  try {
-    printError(new OperatorError('bad JSON path: \u001b[2J\u009b1m.', 'Correct it.'));
-    expect(written.join('')).toBe('bad JSON path: ?[2J?1m.\nCorrect it.\n');
-  } finally {
-    stderr.mockRestore();
-    process.exitCode = exitCode ?? 0;
-  }
+  const { exitCode } = process;
+  using written = spyOn(process.stderr, 'write').mockImplementation(() => true);
+  printError(new OperatorError('bad JSON path: \u001b[2J\u009b1m.', 'Correct it.'));
+  process.exitCode = exitCode ?? 0;
+  expect(written.mock.calls.join('')).toBe('bad JSON path: ?[2J?1m.\nCorrect it.\n');
 });

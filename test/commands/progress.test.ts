@@ -54,53 +54,48 @@ test('progress names only the indexes of large files', () => {
 });
 
 describe('on a terminal, a restore', () => {
-  /** Returns the text that a restore writes to stderr if a second passes between two reads of the clock. */
-  async function captureRestore(archive: string, into: string) {
-    let [written, now] = ['', 0];
+  const events = simulatedEvents({ seed: 4, blocks: 6, transactionsPerBlock: 1, forkEvery: 0 });
+
+  /**
+   * Restores an archive, and a second passes between two reads of the clock.
+   * @param spoil damages the archive @returns the error, and the text on stderr
+   */
+  async function captureRestore(spoil: (archivePath: string) => void = () => {}) {
+    using data = ingestOf(events);
+    using places = dataDirectory();
+    const archivePath = join(places.path, 'archive');
+    await archive(data.path, directoryFiles(archivePath));
+    spoil(archivePath);
+    let now = 0;
     const { stderr } = process;
     const { isTTY } = stderr;
-    using _ = spyOn(stderr, 'write').mockImplementation((text) => {
-      written += String(text);
-      return true;
-    });
-    using __ = spyOn(process.stdout, 'write').mockImplementation(() => true);
-    using ___ = spyOn(systemClock, 'monotonic').mockImplementation(() => {
-      now += 1_000;
-      return now;
-    });
+    using written = spyOn(stderr, 'write').mockImplementation(() => true);
+    using _ = spyOn(process.stdout, 'write').mockImplementation(() => true);
+    using __ = spyOn(systemClock, 'monotonic').mockImplementation(() => (now += 1_000));
     stderr.isTTY = true;
     try {
-      const settings = readSettings({ data: into, logLevel: 'silent' }, {});
-      const error = await runRestore(settings, archive).then(
+      const settings = readSettings({ data: join(places.path, 'new'), logLevel: 'silent' }, {});
+      const error = await runRestore(settings, archivePath).then(
         () => null,
         (thrown: unknown) => thrown,
       );
-      return { error, written };
+      return { error, written: written.mock.calls.join('') };
     } finally {
       stderr.isTTY = isTTY;
     }
   }
 
-  const events = simulatedEvents({ seed: 4, blocks: 6, transactionsPerBlock: 1, forkEvery: 0 });
-
   test('ends its progress line when it finishes', async () => {
-    using data = ingestOf(events);
-    using places = dataDirectory();
-    const archivePath = join(places.path, 'archive');
-    await archive(data.path, directoryFiles(archivePath));
-    const { error, written } = await captureRestore(archivePath, join(places.path, 'new'));
+    const { error, written } = await captureRestore();
     expect(error).toBeNull();
     expect(written).toMatch(/: entry \d+ of \d+, .*, ETA [0-9:]+\n$/);
   });
 
   test('ends its progress line before it prints an error', async () => {
-    using data = ingestOf(events);
-    using places = dataDirectory();
-    const archivePath = join(places.path, 'archive');
-    await archive(data.path, directoryFiles(archivePath));
-    const files = readdirSync(archivePath).filter((name) => parseSegmentName(name) !== null);
-    writeFileSync(join(archivePath, files.sort().at(-1)!), 'torn');
-    const { error, written } = await captureRestore(archivePath, join(places.path, 'new'));
+    const { error, written } = await captureRestore((archivePath) => {
+      const files = readdirSync(archivePath).filter((name) => parseSegmentName(name) !== null);
+      writeFileSync(join(archivePath, files.sort().at(-1)!), 'torn');
+    });
     expect(error).toBeInstanceOf(OperatorError);
     expect(written).toMatch(/: entry \d+ of \d+, .*\n$/);
   });

@@ -4,16 +4,16 @@
  * number, and STACKSIDE_BINARY is an executable to kill.
  */
 import { Database } from 'bun:sqlite';
-import { afterAll, beforeAll, expect, spyOn, test } from 'bun:test';
+import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { recordingRow } from '../../src/chain/recording.ts';
-import { BATCH_ROWS, runImport } from '../../src/commands/data/import.ts';
+import { BATCH_ROWS } from '../../src/commands/data/import.ts';
 import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import { Prng } from '../../src/devnet/prng.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
-import { readSettings } from '../../src/settings/config.ts';
 import { journalPath } from '../../src/store/files/database.ts';
+import { importFiles } from '../commands/recordings.ts';
 import { imagesAtCommits } from '../support/data/crash-image.ts';
 import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
 import { ingestOf, openNew, received } from '../support/data/ingest.ts';
@@ -73,17 +73,8 @@ const startImport = (directory: string) => stackside(...importArguments(file, di
 
 /** Imports in this process. @returns the printed text */
 async function importHere(directory: string): Promise<string> {
-  const settings = readSettings({ data: directory, logLevel: 'silent' }, {});
-  let output = '';
-  const write = spyOn(process.stdout, 'write').mockImplementation((text) => {
-    output += text;
-    return true;
-  });
-  try {
-    await runImport(settings, [file], { skipBad: false, restart: false });
-  } finally {
-    write.mockRestore();
-  }
+  const { error, output } = await importFiles(directory, [file]);
+  expect(error).toBeNull();
   return output;
 }
 

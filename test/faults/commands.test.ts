@@ -6,11 +6,10 @@
 
 import { Database } from 'bun:sqlite';
 import { afterAll, expect, spyOn, test } from 'bun:test';
-import { cpSync, existsSync, readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { hasCode, OperatorError } from '../../src/base/errors.ts';
 import { operatorErrorOf } from '../../src/base/system-errors.ts';
-import { recordingRow } from '../../src/chain/recording.ts';
 import { runExport } from '../../src/commands/data/export.ts';
 import { runImport } from '../../src/commands/data/import.ts';
 import { adminKeyFile, adminKeyOf } from '../../src/hooks/access/keys.ts';
@@ -22,6 +21,7 @@ import { checkDirectory } from '../../src/store/check/check.ts';
 import { indexPath } from '../../src/store/files/database.ts';
 import { missingSecondaryIndexes } from '../../src/store/files/secondary-indexes.ts';
 import type { OldNameRow } from '../../src/store/ingest/old-names.ts';
+import { writeRecording } from '../commands/recordings.ts';
 import { archive, restoredFrom } from '../support/data/archive.ts';
 import { backupOf, restored } from '../support/data/backup.ts';
 import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
@@ -78,10 +78,7 @@ const commands: readonly Command[] = [
     makesSecondaryIndexes: true,
     prepare(folder) {
       rmSync(inData(folder), { recursive: true });
-      writeFileSync(
-        recording(folder),
-        eventsBefore.map((event, id) => `${recordingRow({ id: id + 1, ...event })}\n`).join(''),
-      );
+      writeRecording(folder, eventsBefore);
     },
     async act(folder) {
       const settings = readSettings({ data: inData(folder), logLevel: 'silent' }, {});
