@@ -24,7 +24,7 @@ import { type S3Server, s3Server } from '../support/servers/s3-server.ts';
 import { NO_NODE } from '../support/servers/serving.ts';
 import { moment } from '../support/time/moment.ts';
 import { until } from '../support/time/until.ts';
-import { stackside, stacksideIn, startServerIn } from './stackside.ts';
+import { jsonLines, stackside, stacksideIn, startServerIn } from './stackside.ts';
 
 const events = [...devnetEvents({ seed: 2, blocks: 30, transactionsPerBlock: 1, forkEvery: 9, forkDepth: 2 })];
 let folder: DataDirectory;
@@ -50,11 +50,14 @@ test.each(seeds)(
     const random = new Prng(String(seed));
     using s3 = s3Server('bucket');
     s3.fail = randomFaults(random);
+    const location = 's3://bucket/archive';
     const data = join(folder.path, `data-${seed}`);
-    const args = ['--data', data, '--archive', 's3://bucket/archive', '--node-rpc', NO_NODE];
+    const args = ['--data', data, '--archive', location, '--node-rpc', NO_NODE, '--log-level', 'silent'];
+    const start = () => startServerIn({ ...s3.variables }, 'serve', ...args);
+    const run = (...command: string[]) => stacksideIn({ ...s3.variables }, ...command);
     let next = 0;
     for (let kill = 0; kill < KILLS; kill++) {
-      const server = await startServerIn({ ...s3.variables }, 'serve', ...args, '--log-level', 'silent');
+      const server = await start();
       const before = s3.requests.length;
       const count = random.between(5, 30);
       await postEvents(events.slice(next, next + count), server.events);
@@ -67,13 +70,7 @@ test.each(seeds)(
     }
     s3.fail = () => null;
     const restored = join(folder.path, `restored-${seed}`);
-    const { code, stderr } = await stacksideIn(
-      { ...s3.variables },
-      'restore',
-      's3://bucket/archive',
-      '--data',
-      restored,
-    );
+    const { code, stderr } = await run('restore', location, '--data', restored);
     if (![...s3.objects.keys()].some((name) => name.endsWith('.zst'))) return expect(code).toBe(EXIT.operator);
     expect([code, stderr]).toEqual([0, expect.any(String)]);
     const rows = journalRows(restored);
@@ -83,23 +80,16 @@ test.each(seeds)(
       [],
     );
     // The next server continues the archive.
-    const server = await startServerIn({ ...s3.variables }, 'serve', ...args, '--log-level', 'silent');
+    const server = await start();
     const isLevel = async () => {
       const { archive } = (await (await fetch(`${server.api}/stackside/v1/status`)).json()) as ServerStatus;
       return archive !== null && archive.entry === journalRows(data).length;
     };
     await until(isLevel, 'the archive of all entries');
     await server.stop();
-    const verified = await stacksideIn({ ...s3.variables }, 'archive', 'verify', 's3://bucket/archive');
+    const verified = await run('archive', 'verify', location);
     expect([verified.code, verified.stdout]).toEqual([0, expect.stringContaining(' sound\n')]);
-    const status = await stacksideIn(
-      { ...s3.variables },
-      'archive',
-      'status',
-      's3://bucket/archive',
-      '--format',
-      'json',
-    );
+    const status = await run('archive', 'status', location, '--format', 'json');
     expect(JSON.parse(status.stdout)).toMatchObject({ last_entry: journalRows(data).length, fault: null });
   },
   timeout,
@@ -164,11 +154,7 @@ describe('the commands', () => {
       ),
     );
     const json = await stackside('archive', 'verify', spoiled, '--format', 'json');
-    const faults = json.stdout
-      .trimEnd()
-      .split('\n')
-      .map((line) => JSON.parse(line).fault);
-    expect(faults.filter((fault) => fault !== null)).toHaveLength(2);
+    expect(jsonLines(json.stdout).filter(({ fault }) => fault !== null)).toHaveLength(2);
     const restored = await stackside('restore', spoiled, '--data', join(folder.path, 'from-spoiled'));
     expect(restored.code).toBe(EXIT.operator);
     expect(restored.stderr).toContain(`which come before ${names[2]}`);

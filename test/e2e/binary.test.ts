@@ -1,12 +1,13 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { dataDirectory } from '../support/data/data-directory.ts';
 import { NO_NODE } from '../support/servers/serving.ts';
 import { until } from '../support/time/until.ts';
-import { executable, temporaryDirectory } from './stackside.ts';
+import { executable } from './stackside.ts';
 
 // Features that may break when compiled: embedded files, and checks that read class names.
-const directory = temporaryDirectory();
+const directory = dataDirectory();
 const project = resolve(import.meta.dir, '../..');
 let binary = executable ?? '';
 let server: Bun.Subprocess<'ignore', 'pipe', 'inherit'>;
@@ -38,7 +39,7 @@ beforeAll(async () => {
 afterAll(async () => {
   server.kill('SIGTERM');
   expect(await server.exited).toBe(0);
-  directory.remove();
+  directory[Symbol.dispose]();
 });
 
 test('the executable names its version', () => {

@@ -2,9 +2,8 @@
 import { afterAll, expect, test } from 'bun:test';
 import { ingestOf, simulatedEvents } from '../support/data/ingest.ts';
 import { serving } from '../support/servers/serving.ts';
-import { problemOf, stackside, stacksideIn, temporaryDirectory } from './stackside.ts';
+import { jsonLines, problemOf, stackside, stacksideIn } from './stackside.ts';
 
-const directory = temporaryDirectory();
 const data = ingestOf(simulatedEvents({ seed: 4, blocks: 12, accounts: 4, transactionsPerBlock: 2 }));
 const server = await serving({}, data.path);
 /** Another host over the same data, which answers one route wrongly. */
@@ -31,7 +30,6 @@ afterAll(async () => {
   await stub.stop(true);
   await server[Symbol.asyncDispose]();
   data[Symbol.dispose]();
-  directory.remove();
 });
 
 const KEY = 'a-secret-key';
@@ -51,10 +49,7 @@ test('stackside compare reports no differences of equal servers, and names diffe
   expect(differing.stdout).toContain('DIFFERS /extended/v1/stx_supply/total/plain\n        the whole answer: ');
   expect(differing.code).toBe(2);
   const json = await compare('--requests', '400', '--format', 'json');
-  const lines = json.stdout
-    .trimEnd()
-    .split('\n')
-    .map((line) => JSON.parse(line));
+  const lines = jsonLines(json.stdout);
   expect(json.code).toBe(2);
   expect(lines.at(-1)).toMatchObject({ url, api: server.api, apart: null });
   expect(lines.find(({ route }) => route === '/extended/v1/stx_supply/total/plain').findings[0].example.theirs).toBe(

@@ -1,6 +1,6 @@
 /** Stackside in a process that tests kill. */
 import type { Subprocess } from 'bun';
-import { command } from './stackside.ts';
+import { command, finished } from './stackside.ts';
 
 export type Stackside = Subprocess<'ignore', 'pipe', 'pipe'>;
 
@@ -9,13 +9,9 @@ export const stackside = (...args: string[]): Stackside =>
 
 /** @throws Error with the text of stderr if it failed */
 export async function outputOf(child: Stackside): Promise<string> {
-  const [code, output, errors] = await Promise.all([
-    child.exited,
-    new Response(child.stdout).text(),
-    new Response(child.stderr).text(),
-  ]);
-  if (code !== 0) throw new Error(`stackside ended with ${code}: ${errors}`);
-  return output;
+  const { code, stdout, stderr } = await finished(child);
+  if (code !== 0) throw new Error(`stackside ended with ${code}: ${stderr}`);
+  return stdout;
 }
 
 /** @returns true if the process was still running when it was killed */

@@ -1,9 +1,11 @@
 import { expect, test } from 'bun:test';
 import { readdirSync } from 'node:fs';
 import { clarityProject, hasClarity } from '../support/clarity.ts';
+import { dataDirectory } from '../support/data/data-directory.ts';
+import { metricOf } from '../support/servers/metrics.ts';
 import { describeWith } from '../support/servers/system-servers.ts';
 import { until } from '../support/time/until.ts';
-import { command, stackside, startServer, temporaryDirectory } from './stackside.ts';
+import { command, stackside, startServer } from './stackside.ts';
 
 test('stackside demo serves a chain that grows', async () => {
   const server = await startServer('demo', '--block-time', '1', '--past-blocks', '2');
@@ -47,44 +49,39 @@ async function demoIn(
 const ready = async (child: Bun.Subprocess<'ignore', 'pipe', 'pipe'>) => child.stdout.getReader().read();
 
 test('stackside demo removes its directory on every way out', async () => {
-  const temporary = temporaryDirectory();
-  const occupied = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: () => new Response() });
-  try {
-    const leftovers = () => readdirSync(temporary.path).filter((name) => name.startsWith('stackside-devnet-'));
-    const free = ['--api-port', '0'];
-    const exits = await Promise.all([
-      demoIn(temporary.path, ['--api-port', String(occupied.port)], ready),
-      demoIn(temporary.path, [...free, '--hook-access', 'key', '--hook-keys', '/none'], ready),
-      ...(['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT', 'SIGUSR2', 'SIGALRM'] as const).map((signal) =>
-        demoIn(temporary.path, free, async (child) => {
-          await ready(child);
-          child.kill(signal);
-        }),
-      ),
-    ]);
-    expect([exits, leftovers()]).toEqual([[1, 1, 0, 0, 0, 0, 0, 0], []]);
-    // A killed process can't remove its directory, so the next demo does.
-    const killed = await demoIn(temporary.path, free, async (child) => {
-      await ready(child);
-      child.kill('SIGKILL');
-    });
-    expect([killed, leftovers()]).toEqual([137, [expect.any(String)]]);
-    const next = await demoIn(temporary.path, free, async (child) => {
-      await ready(child);
-      expect(leftovers().map((name) => name.split('-')[2])).toEqual([String(child.pid)]);
-      child.kill('SIGTERM');
-    });
-    expect([next, leftovers()]).toEqual([0, []]);
-    // The demo is still starting.
-    const starting = await demoIn(temporary.path, [...free, '--past-blocks', '100000'], async (child) => {
-      await until(() => leftovers().length === 1, 'the directory');
-      child.kill('SIGHUP');
-    });
-    expect([starting, leftovers()]).toEqual([0, []]);
-  } finally {
-    await occupied.stop(true);
-    temporary.remove();
-  }
+  using temporary = dataDirectory();
+  using occupied = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: () => new Response() });
+  const leftovers = () => readdirSync(temporary.path).filter((name) => name.startsWith('stackside-devnet-'));
+  const free = ['--api-port', '0'];
+  const exits = await Promise.all([
+    demoIn(temporary.path, ['--api-port', String(occupied.port)], ready),
+    demoIn(temporary.path, [...free, '--hook-access', 'key', '--hook-keys', '/none'], ready),
+    ...(['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT', 'SIGUSR2', 'SIGALRM'] as const).map((signal) =>
+      demoIn(temporary.path, free, async (child) => {
+        await ready(child);
+        child.kill(signal);
+      }),
+    ),
+  ]);
+  expect([exits, leftovers()]).toEqual([[1, 1, 0, 0, 0, 0, 0, 0], []]);
+  // A killed process can't remove its directory, so the next demo does.
+  const killed = await demoIn(temporary.path, free, async (child) => {
+    await ready(child);
+    child.kill('SIGKILL');
+  });
+  expect([killed, leftovers()]).toEqual([137, [expect.any(String)]]);
+  const next = await demoIn(temporary.path, free, async (child) => {
+    await ready(child);
+    expect(leftovers().map((name) => name.split('-')[2])).toEqual([String(child.pid)]);
+    child.kill('SIGTERM');
+  });
+  expect([next, leftovers()]).toEqual([0, []]);
+  // The demo is still starting.
+  const starting = await demoIn(temporary.path, [...free, '--past-blocks', '100000'], async (child) => {
+    await until(() => leftovers().length === 1, 'the directory');
+    child.kill('SIGHUP');
+  });
+  expect([starting, leftovers()]).toEqual([0, []]);
 });
 
 test('stackside devnet mines a block when a transaction arrives', async () => {
@@ -126,10 +123,7 @@ describeWith('Clarity', hasClarity, () => {
 });
 
 /** Number of connections that the server ended because of an invalid message. */
-async function refusedConnections(api: string): Promise<number> {
-  const metrics = await (await fetch(`${api}/metrics`)).text();
-  return Number(/^socket_io_refused_total (\d+)$/m.exec(metrics)?.[1]);
-}
+const refusedConnections = (api: string): Promise<number> => metricOf(api, 'socket_io_refused_total');
 
 test('a demo without a block time mines only on request; its API threads forward requests and log lines', async () => {
   const threads = await startServer('demo', '--block-time', '0', '--past-blocks', '1', '--threads', '1');

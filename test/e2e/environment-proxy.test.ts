@@ -1,13 +1,14 @@
 /** A proxy in the environment receives no requests between threads, to nodes or to receivers. */
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { join } from 'node:path';
-import { receiver } from '../hooks/server.ts';
+import { definition, filtersOf, receiver } from '../hooks/server.ts';
+import { dataDirectory } from '../support/data/data-directory.ts';
 import { standInNode, TESTNET_INFO } from '../support/servers/stand-in-node.ts';
-import { type Environment, type Server, stacksideIn, startServerIn, temporaryDirectory } from './stackside.ts';
+import { type Environment, type Server, stacksideIn, startServerIn } from './stackside.ts';
 
 const KEY = 'a-key-of-some-length-to-be-a-key';
 const ADDRESS = 'ST2CY5V39NHDPWSXMW9QDT3HC3GD6Q6XX4CFRK9AG';
-const directory = temporaryDirectory();
+const directory = dataDirectory();
 const node = standInNode();
 const other = standInNode();
 const bitcoin = standInNode();
@@ -58,8 +59,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await server.stop();
   proxy.stop(true);
-  for (const used of [node, other, bitcoin, target]) used[Symbol.dispose]();
-  directory.remove();
+  for (const used of [node, other, bitcoin, target, directory]) used[Symbol.dispose]();
 });
 
 const status = async (method: string, path: string, body?: string): Promise<number> =>
@@ -93,14 +93,7 @@ async function everything(): Promise<void> {
   expect(await (await fetch(`${server.api}/v2/info`)).json()).toEqual(TESTNET_INFO);
 
   // A command that calls the server, and a delivery.
-  const hook = {
-    name: 'direct',
-    version: '1',
-    chain: 'stacks',
-    network: 'testnet',
-    filters: { events: [{ type: 'tenure_change' }, { type: 'coinbase' }, { type: 'stx_event' }] },
-    action: { type: 'http_post', url: target.url },
-  };
+  const hook = definition(target.url, filtersOf('tenure_change', 'coinbase', 'stx_event'));
   await Bun.write(join(directory.path, 'hook.json'), JSON.stringify(hook));
   const command = (...args: string[]) => stacksideIn(environment, 'hooks', ...args, '--url', server.api);
   const added = await command('add', join(directory.path, 'hook.json'));

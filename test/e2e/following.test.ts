@@ -10,11 +10,11 @@ import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { silentMachine } from '../../src/hooks/machine.ts';
 import { directoryFiles } from '../../src/storage/location.ts';
-import { type Receiver, receiver } from '../hooks/server.ts';
+import { definition, type Receiver, receiver, started } from '../hooks/server.ts';
 import { archive } from '../support/data/archive.ts';
 import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
 import { ingestOf, received } from '../support/data/ingest.ts';
-import { besideTheChain, tables } from '../support/data/tables.ts';
+import { tables } from '../support/data/tables.ts';
 import { checkAndRecount } from '../support/recounts/recounts.ts';
 import { NO_NODE } from '../support/servers/serving.ts';
 import { type WebServer, webServer } from '../support/servers/web-server.ts';
@@ -25,10 +25,7 @@ const events = [...devnetEvents({ seed: 31, blocks: 40, accounts: 6, transaction
 const heightOf = ({ path, body }: NodeEvent): number => (path === '/new_block' ? JSON.parse(body).block_height : 0);
 const TIP = Math.max(...events.map(heightOf));
 /** Events in the archive when the server starts. */
-const early = events.slice(
-  0,
-  events.findIndex((event) => heightOf(event) === 12),
-);
+const early = events.slice(0, events.indexOf(events.find((event) => heightOf(event) === 12)!));
 /** Shares of the later segments that are available when the server is killed. */
 const KILLED_AT = [0.3, 0.6, 0.9];
 
@@ -68,10 +65,6 @@ async function postRefused({ events: url }: Server): Promise<void> {
   expect((await fetch(`${url}/new_block`, { method: 'POST', body: last.body })).status).toBe(500);
 }
 
-/** The tables of the chain. */
-const chainTables = (directory: string) =>
-  Object.fromEntries(Object.entries(tables(directory)).filter(([name]) => !(name in besideTheChain)));
-
 interface DeliveredBlock {
   apply: { block_identifier: { hash: string } }[];
   rollback: { block_identifier: { hash: string } }[];
@@ -99,18 +92,7 @@ function heights(): string[] {
 test('a follower that is killed while it applies events loses and repeats none, also for chainhooks and realtime', async () => {
   const first = await startFollower();
   const start = await height(first);
-  writeFileSync(
-    pathOf('hook.json'),
-    JSON.stringify({
-      name: 'every tenure',
-      version: '1',
-      chain: 'stacks',
-      network: 'testnet',
-      filters: { events: [{ type: 'coinbase' }] },
-      options: { enable_on_registration: true },
-      action: { type: 'http_post', url: target.url },
-    }),
-  );
+  writeFileSync(pathOf('hook.json'), JSON.stringify(definition(target.url, [{ type: 'coinbase' }], started)));
   const added = await stackside('hooks', 'add', pathOf('hook.json'), '--url', first.api, '--data', pathOf('data'));
   expect([added.code, added.stderr]).toEqual([0, expect.any(String)]);
   expect(await first.stop()).toBe(0);
@@ -184,6 +166,6 @@ test('a follower that is killed while it applies events loses and repeats none, 
   expect(heights()).toEqual(expected.toReversed());
   socket.close();
   expect(await last.stop()).toBe(0);
-  expect(chainTables(pathOf('data'))).toEqual(chainTables(whole.path));
+  expect(tables(pathOf('data'))).toEqual(tables(whole.path));
   expect(checkAndRecount(pathOf('data'), { deep: silentMachine }).flatMap(({ problems }) => problems)).toEqual([]);
 });

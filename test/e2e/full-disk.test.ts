@@ -6,7 +6,8 @@ import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
 import { ingestOf, received } from '../support/data/ingest.ts';
 import { canMount, smallDisk } from '../support/data/small-disk.ts';
-import { command, stackside } from './stackside.ts';
+import { metricOf } from '../support/servers/metrics.ts';
+import { command, jsonLines, stackside } from './stackside.ts';
 
 const MEGABYTE = 1024 * 1024;
 const events = [...devnetEvents({ seed: 5, blocks: 12, transactionsPerBlock: 4, forkEvery: 4 })];
@@ -23,13 +24,13 @@ describe.skipIf(!canMount)('a file system of a few megabytes', () => {
         { stdin: 'ignore', stdout: 'pipe', stderr: openSync(log, 'a') },
       );
       const first = await server.stdout.getReader().read();
-      const { events: port, api } = JSON.parse(new TextDecoder().decode(first.value)) as Record<string, string>;
+      const { events: port, api } = JSON.parse(new TextDecoder().decode(first.value)) as {
+        events: string;
+        api: string;
+      };
       const send = async ({ path, body }: { path: string; body: string }) =>
         (await fetch(port + path, { method: 'POST', body, headers: { 'content-type': 'application/json' } })).status;
-      const countDropped = async () => {
-        const metrics = await (await fetch(`${api}/metrics`)).text();
-        return Number(/^stackside_log_lines_dropped_total (\d+)$/m.exec(metrics)?.[1]);
-      };
+      const countDropped = () => metricOf(api, 'stackside_log_lines_dropped_total');
       const statuses = new Set<number>();
       for (const event of events) {
         disk.fill();
@@ -47,8 +48,7 @@ describe.skipIf(!canMount)('a file system of a few megabytes', () => {
       const lost = await countDropped();
       server.kill('SIGTERM');
       expect(await server.exited).toBe(0);
-      const lines = readFileSync(log, 'utf8').trim().split('\n');
-      const reported = lines.map((line) => JSON.parse(line)).filter(({ msg }) => msg === 'log_lines_dropped');
+      const reported = jsonLines(readFileSync(log, 'utf8')).filter(({ msg }) => msg === 'log_lines_dropped');
       expect(reported.reduce((sum, { lines }) => sum + lines, 0)).toBe(lost);
     },
   );

@@ -3,37 +3,37 @@ import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { postEvents } from '../../src/devnet/node-event.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
-import { type Receiver, receiver } from '../hooks/server.ts';
+import { definition, filtersOf, type Receiver, receiver } from '../hooks/server.ts';
+import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
 import { until } from '../support/time/until.ts';
-import { problemOf, type Server, stackside, startServer, temporaryDirectory } from './stackside.ts';
+import { problemOf, type Server, stackside, startServer } from './stackside.ts';
 
 const events = [...devnetEvents({ seed: 6, blocks: 25, accounts: 12, transactionsPerBlock: 4, forkEvery: 0 })];
-let directory: ReturnType<typeof temporaryDirectory>;
+let directory: DataDirectory;
 let server: Server;
 let target: Receiver;
 let file: string;
 
 beforeAll(async () => {
-  directory = temporaryDirectory();
+  directory = dataDirectory();
   target = receiver();
   server = await startServer('serve', '--data', data(), '--hook-targets', '127.0.0.0/8');
   await postEvents(events.slice(0, -20), server.events);
   file = join(directory.path, 'hook.json');
-  const filters = { events: [{ type: 'tenure_change' }, { type: 'stx_event' }, { type: 'contract_call' }] };
-  const action = { type: 'http_post', url: target.url };
-  await Bun.write(
-    file,
-    JSON.stringify({ name: 'shell', version: '1', chain: 'stacks', network: 'testnet', filters, action }),
-  );
+  const hook = definition(target.url, filtersOf('tenure_change', 'stx_event', 'contract_call'));
+  await Bun.write(file, JSON.stringify({ ...hook, name: 'shell' }));
 });
 afterAll(async () => {
   await server.stop();
   target[Symbol.dispose]();
-  directory.remove();
+  directory[Symbol.dispose]();
 });
 
 const data = () => join(directory.path, 'data');
 const hooks = (...args: string[]) => stackside('hooks', ...args, '--url', server.api, '--data', data());
+
+/** Runs a command that prints JSON. */
+const hooksJson = async (...args: string[]) => JSON.parse((await hooks(...args)).stdout);
 
 /** The headings of a list of chainhooks that are new and disabled. */
 const headings = (more = ''): string => `ID${' '.repeat(36)}STATE          WAITING  NAME${more}\n`;
@@ -43,26 +43,22 @@ test('a definition is tried, added, seen, backfilled, delivered again and remove
   expect([trial.code, trial.stdout]).toEqual([0, expect.stringMatching(/^\d+ transactions in \d+ blocks match\n$/)]);
   const blocks = Number(/in (\d+) blocks/.exec(trial.stdout)?.[1]);
   expect(blocks).toBeGreaterThan(3);
-  const payloads = JSON.parse(
-    (await hooks('try', file, '--from-height', '1', '--to-height', '10', '--payloads')).stdout,
-  );
+  const payloads = await hooksJson('try', file, '--from-height', '1', '--to-height', '10', '--payloads');
   expect(payloads).toHaveLength(Math.min(5, blocks));
   expect((await hooks('list')).stdout).toBe('No chainhooks are registered.\n');
 
-  const { uuid } = JSON.parse((await hooks('add', file)).stdout);
+  const { uuid } = await hooksJson('add', file);
   expect((await hooks('list')).stdout).toBe(`${headings()}${uuid}  new, disabled        0  shell\n`);
   expect((await hooks('enable', uuid)).code).toBe(0);
   await postEvents(events.slice(-20), server.events);
-  await until(async () => JSON.parse((await hooks('show', uuid)).stdout).status.pending_deliveries === 0);
+  await until(async () => (await hooksJson('show', uuid)).status.pending_deliveries === 0);
   const live = target.received.length;
   expect(live).toBeGreaterThan(0);
 
-  const job = JSON.parse((await hooks('backfill', uuid, '--from-height', '1', '--to-height', '10', '--wait')).stdout);
+  const backfill = ['backfill', uuid, '--from-height', '1', '--to-height', '10', '--wait'];
+  const job = await hooksJson(...backfill);
   expect(job).toMatchObject({ state: 'completed', matched_blocks: blocks, deliveries: { queued: blocks } });
-  const summary = JSON.parse(
-    (await hooks('backfill', uuid, '--from-height', '1', '--to-height', '10', '--wait', '--dry-run')).stdout,
-  );
-  expect(summary).toMatchObject({
+  expect(await hooksJson(...backfill, '--dry-run')).toMatchObject({
     state: 'completed',
     dry_run: true,
     matched_blocks: blocks,
@@ -75,12 +71,12 @@ test('a definition is tried, added, seen, backfilled, delivered again and remove
   const [id = ''] = listed[0]!.split(' ');
   expect(listed[0]).toContain('backfill');
   const before = target.received.length;
-  expect(JSON.parse((await hooks('redeliver', uuid, id)).stdout)).toMatchObject({ id, reason: 'redelivery' });
+  expect(await hooksJson('redeliver', uuid, id)).toMatchObject({ id, reason: 'redelivery' });
   await until(() => target.received.slice(before).some(({ headers }) => headers['webhook-id'] === id));
-  const many = await hooks('redeliver', uuid, '--from-height', '1', '--to-height', '3');
-  expect(JSON.parse(many.stdout).queued).toBeGreaterThan(0);
+  const many = await hooksJson('redeliver', uuid, '--from-height', '1', '--to-height', '3');
+  expect(many.queued).toBeGreaterThan(0);
   const queuedBetween = async (since: string, until: string) =>
-    JSON.parse((await hooks('redeliver', uuid, '--since', since, '--until', until)).stdout).queued;
+    (await hooksJson('redeliver', uuid, '--since', since, '--until', until)).queued;
   expect(await queuedBetween('2020-01-01', '2999-12-31T12:00:00Z')).toBeGreaterThan(0);
   expect(await queuedBetween('2020-01-01', '2020-01-02')).toBe(0);
 
@@ -109,7 +105,7 @@ test('a definition is tried, added, seen, backfilled, delivered again and remove
     });
   target.answer = () => new Response('ok');
   expect((await hooks('disable', uuid)).code).toBe(0);
-  const evaluated = async () => JSON.parse((await hooks('show', uuid)).stdout).status.evaluated_block_count as number;
+  const evaluated = async () => (await hooksJson('show', uuid)).status.evaluated_block_count as number;
   const evaluatedLive = await evaluated();
   expect(await hooks('enable', uuid, '--resume-from', '1')).toEqual({ code: 0, stdout: '', stderr: '' });
   await until(async () => (await evaluated()) === evaluatedLive + 25);
@@ -124,8 +120,8 @@ test('a definition is tried, added, seen, backfilled, delivered again and remove
 });
 
 test('the operator sees and manages the hooks of every consumer', async () => {
-  const first = JSON.parse((await hooks('add', file)).stdout) as { uuid: string };
-  const second = JSON.parse((await hooks('add', file, '--consumer', 'alice')).stdout) as { uuid: string };
+  const first = await hooksJson('add', file);
+  const second = await hooksJson('add', file, '--consumer', 'alice');
   const listed = (await hooks('list')).stdout;
   const line = (uuid: string, end = '') => `${uuid}  new, disabled        0  shell${end}\n`;
   expect(listed).toBe(`${headings('  (CONSUMER)')}${line(second.uuid, '  (alice)')}${line(first.uuid, '  (default)')}`);

@@ -3,10 +3,11 @@ import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { chmodSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { hasCode } from '../../src/base/errors.ts';
+import { dataDirectory } from '../support/data/data-directory.ts';
 import { NO_NODE } from '../support/servers/serving.ts';
-import { command, failureOf, stackside, temporaryDirectory } from './stackside.ts';
+import { command, failureOf, finished, stackside } from './stackside.ts';
 
-const directory = temporaryDirectory();
+const directory = dataDirectory();
 const pathOf = (...names: string[]): string => join(directory.path, ...names);
 
 beforeAll(async () => {
@@ -15,21 +16,12 @@ beforeAll(async () => {
   const imported = await stackside('import', pathOf('devnet.tsv'), '--data', pathOf('data'));
   expect(failureOf(imported)).toBeNull();
 });
-afterAll(() => directory.remove());
+afterAll(() => directory[Symbol.dispose]());
 
 /** Runs a command in a shell, after other shell commands. */
-async function inShell(script: string, args: readonly string[]) {
-  const child = Bun.spawn(['bash', '-c', script, 'bash', ...command, ...args], {
-    stdin: 'ignore',
-    stdout: 'pipe',
-    stderr: 'pipe',
-  });
-  const [stdout, stderr, code] = await Promise.all([
-    new Response(child.stdout).text(),
-    new Response(child.stderr).text(),
-    child.exited,
-  ]);
-  return { stdout, stderr, code };
+function inShell(script: string, args: readonly string[]) {
+  const shell = ['bash', '-c', script, 'bash', ...command, ...args];
+  return finished(Bun.spawn(shell, { stdin: 'ignore', stdout: 'pipe', stderr: 'pipe' }));
 }
 
 const TWO_LINES = /^[^\n]+\n[^\n]+\.\n$/;
@@ -84,17 +76,13 @@ test.skipIf(!otherCanRun)('data of another user ends with 1, and names the file 
   mkdirSync(pathOf('theirs'));
   chmodSync(pathOf('theirs'), 0o500);
   chmodSync(directory.path, 0o755);
-  const child = Bun.spawn([...command, 'serve', '--data', pathOf('theirs'), '--api-port', '0', '--event-port', '0'], {
-    ...user,
-    stdin: 'ignore',
-    stdout: 'ignore',
-    stderr: 'pipe',
-  });
-  const stderr = await new Response(child.stderr).text();
+  const serve = [...command, 'serve', '--data', pathOf('theirs'), '--api-port', '0', '--event-port', '0'];
+  const child = Bun.spawn(serve, { ...user, stdin: 'ignore', stdout: 'pipe', stderr: 'pipe' });
+  const { code, stderr } = await finished(child);
   expect(stderr).toMatch(TWO_LINES);
   expect(stderr).toContain(`${pathOf('theirs')}`);
   expect(stderr).toContain('chown');
-  expect(await child.exited).toBe(1);
+  expect(code).toBe(1);
   chmodSync(pathOf('theirs'), 0o700);
 });
 

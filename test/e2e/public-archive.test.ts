@@ -13,13 +13,14 @@ import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { silentMachine } from '../../src/hooks/machine.ts';
 import { directoryFiles } from '../../src/storage/location.ts';
 import { LOG_IDENTITY } from '../../src/store/ingest/commands.ts';
+import { definition } from '../hooks/server.ts';
 import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
 import { journalRows } from '../support/data/tables.ts';
 import { checkAndRecount } from '../support/recounts/recounts.ts';
 import { NO_NODE } from '../support/servers/serving.ts';
 import { type WebServer, webServer } from '../support/servers/web-server.ts';
 import { until } from '../support/time/until.ts';
-import { command, type Server, stackside, stacksideIn, startServer } from './stackside.ts';
+import { command, jsonLines, type Server, stackside, stacksideIn, startServer } from './stackside.ts';
 
 const events = [...devnetEvents({ seed: 17, blocks: 30, accounts: 5, transactionsPerBlock: 2, forkEvery: 7 })];
 const half = events.length >> 1;
@@ -37,30 +38,12 @@ beforeAll(async () => {
   mkdirSync(pathOf('first'));
   const printed = await stackside('archive', 'key', '--data', pathOf('first'));
   key = printed.stdout.trim();
-  const archive = ['--archive', pathOf('archive'), '--archive-public'];
-  first = await startServer(
-    'serve',
-    '--data',
-    pathOf('first'),
-    '--node-rpc',
-    NO_NODE,
-    '--hook-targets',
-    'loopback',
-    ...archive,
-  );
+  const flags = ['--archive', pathOf('archive'), '--archive-public', '--hook-targets', 'loopback'];
+  first = await startServer('serve', '--data', pathOf('first'), '--node-rpc', NO_NODE, ...flags);
   web = webServer(pathOf('archive'));
   await postEvents(events.slice(0, 20), first.events);
-  writeFileSync(
-    pathOf('hook.json'),
-    JSON.stringify({
-      name: PRIVATE[0],
-      version: '1',
-      chain: 'stacks',
-      network: 'testnet',
-      filters: { events: [{ type: 'coinbase' }] },
-      action: { type: 'http_post', url: `http://127.0.0.1:9/${PRIVATE[1]}` },
-    }),
-  );
+  const hook = definition(`http://127.0.0.1:9/${PRIVATE[1]}`, [{ type: 'coinbase' }]);
+  writeFileSync(pathOf('hook.json'), JSON.stringify({ ...hook, name: PRIVATE[0] }));
   const added = await stackside('hooks', 'add', pathOf('hook.json'), '--url', first.api, '--data', pathOf('first'));
   expect([added.code, added.stderr]).toEqual([0, expect.any(String)]);
   await postEvents(events.slice(20, half), first.events);
@@ -142,11 +125,7 @@ test('a new server that is stopped while it restores ends like any server', asyn
   await requested.promise;
   server.kill('SIGTERM');
   expect(await server.exited).toBe(0);
-  const lines = (await server.stderr.text())
-    .trim()
-    .split('\n')
-    .map((line) => JSON.parse(line));
-  expect(lines.at(-1)).toMatchObject({ msg: 'stopping', signal: 'SIGTERM' });
+  expect(jsonLines(await server.stderr.text()).at(-1)).toMatchObject({ msg: 'stopping', signal: 'SIGTERM' });
 });
 
 /** Permissions in an archive: of the directory, and of its files. */
@@ -186,16 +165,10 @@ test('the commands take the URL and the key', async () => {
   expect(JSON.parse(status.stdout)).toMatchObject({ location: web.url, last_entry: entries, fault: null });
   const list = await stackside('archive', 'list', web.url, '--archive-public-key', key);
   expect(list.stdout).toContain('open-');
-  const restored = await stackside(
-    'restore',
-    `${web.url}/${HEAD}`,
-    '--archive-public-key',
-    key,
-    '--data',
-    pathOf('restored'),
-  );
+  const into = ['--data', pathOf('restored')];
+  const restored = await stackside('restore', `${web.url}/${HEAD}`, '--archive-public-key', key, ...into);
   expect([restored.code, restored.stdout]).toEqual([0, expect.stringContaining(`entry ${entries}\n`)]);
-  const backup = await stackside('backup', pathOf('backup'), '--public', '--data', pathOf('restored'));
+  const backup = await stackside('backup', pathOf('backup'), '--public', ...into);
   expect([backup.code, modesIn('backup')]).toEqual([0, [0o755, 0o644]]);
   const unsigned = await stackside('restore', web.url, '--archive-unsigned', '--data', pathOf('unsigned'));
   expect([unsigned.code, unsigned.stderr]).toEqual([0, expect.stringContaining('This archive is not verified')]);

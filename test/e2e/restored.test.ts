@@ -15,10 +15,18 @@ import { silentMachine } from '../../src/hooks/machine.ts';
 import { listenHttp } from '../../src/http/listener.ts';
 import { directoryFiles } from '../../src/storage/location.ts';
 import { dataStateOf } from '../../src/store/files/status.ts';
-import { type Received, type Receiver, receiver } from '../hooks/server.ts';
+import {
+  appliedHeights,
+  definition,
+  filtersOf,
+  type Received,
+  type Receiver,
+  receiver,
+  started,
+} from '../hooks/server.ts';
 import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
 import { ingestOf, received } from '../support/data/ingest.ts';
-import { besideTheChain, journalRows, tables } from '../support/data/tables.ts';
+import { journalRows, tables } from '../support/data/tables.ts';
 import { timeout } from '../support/property.ts';
 import { checkAndRecount } from '../support/recounts/recounts.ts';
 import { served } from '../support/servers/simulated-rpc.ts';
@@ -52,16 +60,8 @@ const serve = (data: string): Promise<Server> =>
   startServer(
     // The node already has the whole chain, and posts it from the first block.
     ...(['serve', '--data', data, '--archive', archive(), '--node-rpc', rpc.url, '--history', 'full'] as const),
-    ...[
-      '--node-auth-file',
-      pathOf('token'),
-      '--hook-targets',
-      '127.0.0.0/8',
-      '--token-metadata',
-      'off',
-      '--log-level',
-      'silent',
-    ],
+    ...['--node-auth-file', pathOf('token'), '--hook-targets', '127.0.0.0/8'],
+    ...['--token-metadata', 'off', '--log-level', 'silent'],
   );
 const hooks = (server: Server, data: string, ...args: string[]) =>
   stackside('hooks', ...args, '--url', server.api, '--data', data);
@@ -69,17 +69,10 @@ const hooks = (server: Server, data: string, ...args: string[]) =>
 /** The tables of the chain without data of Bitcoin blocks that no RPC route has. */
 const burnTables = ['burn_blocks', 'burn_rewards', 'burn_slot_holders', 'pox_transactions'];
 const chainTables = (directory: string) =>
-  Object.fromEntries(
-    Object.entries(tables(directory)).filter(([name]) => !(name in besideTheChain) && !burnTables.includes(name)),
-  );
+  Object.fromEntries(Object.entries(tables(directory)).filter(([name]) => !burnTables.includes(name)));
 const faultsOf = (directory: string) =>
   checkAndRecount(directory, { deep: silentMachine }).filter(({ problems }) => problems.length > 0);
 
-/** Heights of the blocks in deliveries. */
-const heights = (deliveries: readonly Received[]): number[] =>
-  deliveries.flatMap(({ payload }) =>
-    payload.event.apply.map((block: { block_identifier: { index: number } }) => block.block_identifier.index),
-  );
 const range = (from: number, to: number): number[] => Array.from({ length: to - from + 1 }, (_, place) => from + place);
 
 /** One webhook id names one body. */
@@ -97,16 +90,8 @@ beforeAll(async () => {
   rpc = startRpc(served(chain), { clock: systemClock, listen: listenHttp, log: () => {} });
   target = receiver();
   writeFileSync(pathOf('token'), RPC_TOKEN, { mode: 0o600 });
-  const hook = {
-    name: 'all',
-    version: '1',
-    chain: 'stacks',
-    network: 'testnet',
-    filters: { events: [{ type: 'tenure_change' }, { type: 'stx_event' }, { type: 'coinbase' }] },
-    options: { enable_on_registration: true },
-    action: { type: 'http_post', url: target.url },
-  };
-  writeFileSync(pathOf('hook.json'), JSON.stringify(hook));
+  const filters = filtersOf('tenure_change', 'stx_event', 'coinbase');
+  writeFileSync(pathOf('hook.json'), JSON.stringify(definition(target.url, filters, started)));
   // The machine that will be lost.
   const server = await serve(pathOf('lost'));
   await postEvents(blocks.slice(0, 1), server.events);
@@ -135,14 +120,14 @@ test(
     const server = await serve(data);
     // The node continues with its next block, and posts it until the server has the blocks below.
     await postEvents(blocks.slice(HAD + 1), server.events);
-    await until(() => heights(target.received.slice(before)).includes(BLOCKS), 'the last block is delivered');
+    await until(() => appliedHeights(target.received.slice(before)).includes(BLOCKS), 'the last block is delivered');
     const status = (await (await fetch(`${server.api}/extended/v1/status`)).json()) as { chain_tip: object };
     expect(status.chain_tip).toMatchObject({ block_height: BLOCKS });
     await server.stop();
     using whole = ingestOf(blocks.map(received));
     expect(chainTables(data)).toEqual(chainTables(whole.path));
     expect(faultsOf(data)).toEqual([]);
-    expect([...new Set(heights(target.received))].toSorted((a, b) => a - b)).toEqual(range(1, BLOCKS));
+    expect([...new Set(appliedHeights(target.received))].toSorted((a, b) => a - b)).toEqual(range(1, BLOCKS));
     expectOneBodyEach(target.received);
   },
   timeout,
@@ -169,9 +154,9 @@ test(
     const count = target.received.length;
     const enabled = await hooks(server, data, 'enable', '--paused');
     expect([enabled.code, enabled.stdout.trim()]).toEqual([0, expect.stringMatching(/^[0-9a-f-]{36}$/)]);
-    await until(() => heights(target.received.slice(count)).includes(BLOCKS), 'the last block is delivered');
+    await until(() => appliedHeights(target.received.slice(count)).includes(BLOCKS), 'the last block is delivered');
     expect(
-      heights(target.received.slice(count))
+      appliedHeights(target.received.slice(count))
         .toSorted((a, b) => a - b)
         .slice(-BLOCKS + 6),
     ).toEqual(range(7, BLOCKS));

@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { type NodeEvent, postEvents } from '../../src/devnet/node-event.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
-import { type Server, startServer, temporaryDirectory } from './stackside.ts';
+import { dataDirectory } from '../support/data/data-directory.ts';
+import { type Server, startServer } from './stackside.ts';
 
-const data = temporaryDirectory();
+const data = dataDirectory();
 const events = [...devnetEvents({ seed: 7, blocks: 12, transactionsPerBlock: 2, forkEvery: 5 })];
 let server: Server;
 
@@ -13,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await server.stop();
-  data.remove();
+  data[Symbol.dispose]();
 });
 
 const post = (path: string, body: string, headers: Record<string, string> = { 'content-type': 'application/json' }) =>
@@ -137,7 +138,7 @@ describe('the event receiver', () => {
 });
 
 test('a server that was stopped continues where it was, and stops while a client polls', async () => {
-  const directory = temporaryDirectory();
+  using directory = dataDirectory();
   const half = Math.floor(events.length / 2);
   const flags = ['--data', directory.path, '--log-level', 'error'];
   const first = await startServer('serve', ...flags);
@@ -152,5 +153,4 @@ test('a server that was stopped continues where it was, and stops while a client
   const { sid } = JSON.parse((await (await fetch(polling)).text()).slice(1)) as { sid: string };
   expect((await fetch(`${polling}&sid=${sid}`, { method: 'POST', body: '40' })).status).toBe(200);
   expect(await second.stop()).toBe(0);
-  directory.remove();
 });

@@ -7,10 +7,11 @@ import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { readSettings, settingsOfCommand } from '../../src/settings/config.ts';
 import { printedName } from '../../src/settings/describe.ts';
 import type { Grouped } from '../../src/settings/setting.ts';
-import { type Environment, problemOf, stackside, stacksideIn, startServerIn, temporaryDirectory } from './stackside.ts';
+import { dataDirectory } from '../support/data/data-directory.ts';
+import { type Environment, jsonLines, problemOf, stackside, stacksideIn, startServerIn } from './stackside.ts';
 
-const directory = temporaryDirectory();
-afterAll(() => directory.remove());
+const directory = dataDirectory();
+afterAll(() => directory[Symbol.dispose]());
 const dir = (name: string): string => join(directory.path, name);
 
 interface PrintedSetting {
@@ -148,12 +149,8 @@ test('stackside import --log-level info logs at info, and only errors without th
 });
 
 test('an unknown STACKSIDE_ variable is warned of, with the setting that was meant', async () => {
-  const { stderr } = await stacksideIn(
-    { STACKSIDE_API_PROT: '1', STACKSIDE_RUNS: '100' },
-    'serve',
-    '--print-settings',
-    'table',
-  );
+  const variables = { STACKSIDE_API_PROT: '1', STACKSIDE_RUNS: '100' };
+  const { stderr } = await stacksideIn(variables, 'serve', '--print-settings', 'table');
   expect(stderr).toBe('STACKSIDE_API_PROT has no effect. It is not a setting. Did you mean STACKSIDE_API_PORT?\n');
 });
 
@@ -163,12 +160,7 @@ async function logOf(level: string): Promise<Record<string, unknown>[]> {
   const server = await startServerIn({ STACKSIDE_API_PROT: '1' }, 'serve', ...flags);
   await postEvents(devnetEvents({ seed: 1, blocks: 3 }), server.events);
   expect(await server.stop()).toBe(0);
-  return server.log().then((text) =>
-    text
-      .trim()
-      .split('\n')
-      .map((line) => JSON.parse(line) as Record<string, unknown>),
-  );
+  return jsonLines(await server.log());
 }
 
 test('stackside serve --log-level debug logs more than info, and starts with the changed settings', async () => {

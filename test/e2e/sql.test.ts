@@ -4,7 +4,7 @@ import { existsSync, openSync } from 'node:fs';
 import type { DataDirectory } from '../support/data/data-directory.ts';
 import { ingestOf, simulatedEvents } from '../support/data/ingest.ts';
 import { until } from '../support/time/until.ts';
-import { command, stackside } from './stackside.ts';
+import { command, finished, stackside } from './stackside.ts';
 
 let directory: DataDirectory;
 beforeAll(() => {
@@ -18,12 +18,13 @@ test('a query from stdin, cut after the most rows', async () => {
     stdout: 'pipe',
     stderr: 'pipe',
   });
-  expect(await new Response(child.stdout).text()).toBe('block_height\r\n1\r\n2\r\n');
-  expect(await new Response(child.stderr).text()).toBe(
-    'The result has more rows. Only the first 2 are shown.\n' +
+  expect(await finished(child)).toEqual({
+    code: 1,
+    stdout: 'block_height\r\n1\r\n2\r\n',
+    stderr:
+      'The result has more rows. Only the first 2 are shown.\n' +
       'Raise --max-rows, or write the whole result with stackside export --query.\n',
-  );
-  expect(await child.exited).toBe(1);
+  });
 });
 
 test.each(['-- the tip\nSELECT 7 AS n', '--the tip\nSELECT 7 AS n', '--\nSELECT 7 AS n'])(

@@ -2,7 +2,6 @@
 import { join, resolve } from 'node:path';
 import { OperatorError } from '../../src/base/errors.ts';
 import { runProgram } from '../../src/commands/program.ts';
-import { dataDirectory } from '../support/data/data-directory.ts';
 import { spawnedWithStdout } from '../support/servers/spawned.ts';
 
 const named = process.env.STACKSIDE_BINARY;
@@ -44,14 +43,22 @@ export const stackside = (...args: string[]): Promise<Finished> => stacksideIn({
  */
 export async function stacksideIn(environment: Environment, ...args: string[]): Promise<Finished> {
   const env = { ...process.env, BUN_JSC_useBaselineJIT: '0', ...environment };
-  const child = Bun.spawn([...command, ...args], { env, stdin: 'ignore', stdout: 'pipe', stderr: 'pipe' });
-  const [stdout, stderr, code] = await Promise.all([
-    new Response(child.stdout).text(),
-    new Response(child.stderr).text(),
-    child.exited,
-  ]);
+  return finished(Bun.spawn([...command, ...args], { env, stdin: 'ignore', stdout: 'pipe', stderr: 'pipe' }));
+}
+
+/** Waits for the end of a process. @returns its exit code and its output */
+export async function finished(child: Bun.Subprocess<Bun.SpawnOptions.Writable, 'pipe', 'pipe'>): Promise<Finished> {
+  const [stdout, stderr, code] = await Promise.all([child.stdout.text(), child.stderr.text(), child.exited]);
   return { code, stdout, stderr };
 }
+
+/** Parses a text that has JSON on each line. */
+// biome-ignore lint/suspicious/noExplicitAny: tests look into lines of every shape
+export const jsonLines = (text: string): any[] =>
+  text
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line));
 
 /** Runs a command that fails in this process. @returns the two lines of its error */
 export const problemOf = (...args: string[]): Promise<string> =>
@@ -104,10 +111,4 @@ export async function startServerIn(
     },
     log: () => log,
   };
-}
-
-/** A directory for one test. */
-export function temporaryDirectory(): { path: string; remove(): void } {
-  const directory = dataDirectory();
-  return { path: directory.path, remove: () => directory[Symbol.dispose]() };
 }

@@ -159,13 +159,9 @@ const withoutNumbers = (text: string | null): string | null => text?.replaceAll(
 
 /** Returns the output of `stackside status`. */
 async function statusOf({ api }: Server, data: string, json: boolean): Promise<string> {
-  let text = '';
-  using _ = spyOn(process.stdout, 'write').mockImplementation((chunk) => {
-    text += String(chunk);
-    return true;
-  });
+  using written = spyOn(process.stdout, 'write').mockImplementation(() => true);
   await reportStatus({ url: api, data: file(data) }, json);
-  return text;
+  return written.mock.calls.join('');
 }
 
 /** Waits for a state, then compares all interfaces with the expected states. */
@@ -198,11 +194,23 @@ const FILL_BY_HAND =
   "Set --node-config to the node's configuration, which has its auth token: the server then fetches the blocks from the node. Or name an archive of the chain with --from. Or import a recording with these blocks into a new --data directory.";
 const tip = (): number => heights().at(-1)!;
 
-test('a complete history: waits for the first event, also after a restart, then is live with it, and at once after the next', async () => {
-  const waiting = {
-    ...({ status: 503, state: 'waiting_for_the_first_event', next: ADD_SECTION } as const),
+/** A server next to the node before its first event. */
+const waitingForEvents = () =>
+  ({
+    status: 503,
+    state: 'waiting_for_the_first_event',
+    next: ADD_SECTION,
     reason: `The node is at block ${tip()}, and no event has arrived yet.`,
-  };
+  }) as const;
+
+/** Posts a block once. @returns the status and the body of the answer */
+async function answerTo(block: NodeEvent, { events }: Server): Promise<[number, unknown]> {
+  const answer = await fetch(`${events}/new_block`, { method: 'POST', body: block.body });
+  return [answer.status, await answer.json()];
+}
+
+test('a complete history: waits for the first event, also after a restart, then is live with it, and at once after the next', async () => {
+  const waiting = waitingForEvents();
   const first = await start('genesis');
   const { observer } = await expectSays(first, 'genesis', waiting);
   expect(observer).toContain(`endpoint = "${new URL(first.events).host}"`);
@@ -257,8 +265,7 @@ test('a gap: stuck without a token, also after a restart; filled with the token 
   };
   for (let times = 0; times < 2; times++) {
     const server = await start('synced');
-    const answer = await fetch(`${server.events}/new_block`, { method: 'POST', body: next.find(isBlock)!.body });
-    expect([answer.status, await answer.json()]).toEqual([
+    expect(await answerTo(next.find(isBlock)!, server)).toEqual([
       500,
       {
         error: expect.stringContaining(`does not contain a parent block at height ${height + 3} `),
@@ -299,8 +306,7 @@ test('next to a synced node, the history starts 100 blocks below the tip, and a 
   await post(await steer('mine'), server);
   await expectSays(server, 'filled', { ...LIVE, from });
   expect(await balances(server)).toEqual(await balances(node));
-  const states = await stop(server);
-  expect([states[0], states.at(-1)]).toEqual(['starting: Wait.', 'live: Nothing to do.']);
+  expect(ends(await stop(server))).toEqual(['starting: Wait.', 'live: Nothing to do.']);
 });
 
 test('a token that the node refuses: the history starts at the first block, and a gap is stuck with the reason', async () => {
@@ -346,20 +352,11 @@ test('a node that is away: waits for it with the section; the history starts wit
 test('if a node lacks the observer section, the server requests the section and a restart after three missing blocks', async () => {
   const next = 'Is this section in its configuration, and was the node restarted since?';
   const server = await start('silent');
-  await expectSays(server, 'silent', {
-    status: 503,
-    state: 'waiting_for_the_first_event',
-    next: ADD_SECTION,
-    reason: `The node is at block ${tip()}, and no event has arrived yet.`,
-  });
+  await expectSays(server, 'silent', waitingForEvents());
   await steer('mine', { count: 3 });
   await until(async () => (await readiness(server)).next === next, 'the question');
-  await expectSays(server, 'silent', {
-    status: 503,
-    state: 'waiting_for_the_first_event',
-    next,
-    reason: `The node is at block ${tip()} but sends nothing.`,
-  });
+  const reason = `The node is at block ${tip()} but sends nothing.`;
+  await expectSays(server, 'silent', { ...waitingForEvents(), next, reason });
   await stop(server);
 });
 
@@ -375,10 +372,10 @@ test('another chain is rejected by --network before files exist, by the data at 
 
   const server = await start('mainnet', '--network', 'mainnet', '--node-rpc', NO_NODE);
   const block = (await steer('bitcoin')).find(isBlock)!;
-  const answer = await fetch(`${server.events}/new_block`, { method: 'POST', body: block.body });
   const remedy = 'Let only nodes of one chain post to this port, and use a separate --data directory for each chain';
-  const { error, ...rest } = (await answer.json()) as { error: string };
-  expect([answer.status, rest]).toEqual([400, { remedy }]);
+  const [status, body] = await answerTo(block, server);
+  const { error, ...rest } = body as { error: string };
+  expect([status, rest]).toEqual([400, { remedy }]);
   expect(error).toContain(`belongs to chain ${chains.node}, but --network is ${chains.own};`);
   await expectSays(server, 'mainnet', { status: 503, state: 'wrong_chain', next: `${remedy}.`, reason: `${error}.` });
   expect((await stop(server)).at(-1)).toBe(`wrong_chain: ${remedy}.`);
@@ -408,16 +405,10 @@ test('--history full: refuses a partial history at the start, and the first bloc
     ),
   );
   const server = await start('full', '--history', 'full');
-  await expectSays(server, 'full', {
-    status: 503,
-    state: 'waiting_for_the_first_event',
-    next: ADD_SECTION,
-    reason: `The node is at block ${tip()}, and no event has arrived yet.`,
-  });
+  await expectSays(server, 'full', waitingForEvents());
   const block = (await steer('mine')).find(isBlock)!;
-  const answer = await fetch(`${server.events}/new_block`, { method: 'POST', body: block.body });
   const problem = `The first block of the node is block ${tip()}, and --history full and --cluster need the whole chain.`;
-  expect([answer.status, await answer.json()]).toEqual([
+  expect(await answerTo(block, server)).toEqual([
     503,
     { error: problem, remedy: expect.stringContaining('import a recording into the data directory') },
   ]);

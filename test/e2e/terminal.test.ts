@@ -1,7 +1,8 @@
 /** The first minute of a server in a real terminal. */
 import { expect, test } from 'bun:test';
+import { dataDirectory } from '../support/data/data-directory.ts';
 import { until } from '../support/time/until.ts';
-import { command, temporaryDirectory } from './stackside.ts';
+import { command } from './stackside.ts';
 
 /** Runs a server in a terminal until a condition is true, then stops it. @returns the complete output */
 async function inTerminal(args: readonly string[], holds: (written: string) => boolean, variables = {}) {
@@ -39,19 +40,15 @@ test("demo: prints its purpose, the console's URL, two commands, and blocks", as
 });
 
 test('serve: prints a banner on a terminal, without control characters if TERM is dumb, and JSON on request', async () => {
-  const directory = temporaryDirectory();
+  using directory = dataDirectory();
   const args = ['serve', '--data', directory.path, '--node-rpc', 'http://127.0.0.1:1'];
   const waits = (text: string) => text.includes('timeout_ms');
-  try {
-    const { code, written } = await inTerminal(args, waits);
-    expect([code, written.includes(CONTROLS)]).toEqual([0, true]);
-    expect(written).toMatch(/Console +http:\/\/127\.0\.0\.1:\d+\/stackside\/v1\/session\/sign-in\?token=/);
-    expect(written).toContain('[[events_observer]]');
-    const plain = await inTerminal(args, waits, { TERM: 'dumb' });
-    expect([plain.code, plain.written.includes(CONTROLS)]).toEqual([0, false]);
-    const json = await inTerminal([...args, '--log-format', 'json'], (text) => text.includes('"ready":true'));
-    expect([json.code, json.written.includes('Console')]).toEqual([0, false]);
-  } finally {
-    directory.remove();
-  }
+  const { code, written } = await inTerminal(args, waits);
+  expect([code, written.includes(CONTROLS)]).toEqual([0, true]);
+  expect(written).toMatch(/Console +http:\/\/127\.0\.0\.1:\d+\/stackside\/v1\/session\/sign-in\?token=/);
+  expect(written).toContain('[[events_observer]]');
+  const plain = await inTerminal(args, waits, { TERM: 'dumb' });
+  expect([plain.code, plain.written.includes(CONTROLS)]).toEqual([0, false]);
+  const json = await inTerminal([...args, '--log-format', 'json'], (text) => text.includes('"ready":true'));
+  expect([json.code, json.written.includes('Console')]).toEqual([0, false]);
 });

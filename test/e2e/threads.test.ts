@@ -3,22 +3,16 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { StacksApiSocketClient } from '@stacks/blockchain-api-client';
 import { postEvents } from '../../src/devnet/node-event.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
+import { dataDirectory } from '../support/data/data-directory.ts';
+import { metricOf } from '../support/servers/metrics.ts';
+import { NO_NODE } from '../support/servers/serving.ts';
 import { until } from '../support/time/until.ts';
-import { type Server, stackside, startServer, temporaryDirectory } from './stackside.ts';
+import { type Server, stackside, startServer } from './stackside.ts';
 
 const events = [...devnetEvents({ seed: 9, blocks: 40, transactionsPerBlock: 6, forkEvery: 8 })];
 const half = Math.floor(events.length / 2);
-const data = temporaryDirectory();
-const quiet = [
-  '--data',
-  data.path,
-  '--log-level',
-  'error',
-  '--node-rpc',
-  'http://127.0.0.1:1',
-  '--api-host',
-  '127.0.0.1',
-];
+const data = dataDirectory();
+const quiet = ['--data', data.path, '--log-level', 'error', '--node-rpc', NO_NODE, '--api-host', '127.0.0.1'];
 let writer: Server;
 const readers: Server[] = [];
 
@@ -30,7 +24,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   for (const server of [...readers, writer]) expect(await server.stop()).toBe(0);
-  data.remove();
+  data[Symbol.dispose]();
 });
 
 const PATHS = [
@@ -98,16 +92,7 @@ describe('threads, and two processes that only read', () => {
 
   test('count their requests together', async () => {
     const key = 'http_request_duration_seconds_count{method="GET",route="/extended",status_code="200"}';
-    const count = async () => {
-      const text = await (await fetch(`${writer.api}/metrics`)).text();
-      return Number(
-        text
-          .split('\n')
-          .find((line) => line.startsWith(key))
-          ?.split(' ')
-          .at(-1) ?? 0,
-      );
-    };
+    const count = async () => (await metricOf(writer.api, key)) || 0;
     const before = await count();
     await answers(writer, '/extended');
     expect((await count()) - before).toBe(12);
@@ -119,10 +104,9 @@ describe('threads, and two processes that only read', () => {
 });
 
 test('an error names a port that is in use, also with threads', async () => {
-  const directory = temporaryDirectory();
+  using directory = dataDirectory();
   const { port } = new URL(writer.api);
   const flags = ['--data', directory.path, '--event-port', '0', '--api-host', '127.0.0.1', '--api-port', port];
   const { code, stderr } = await stackside('serve', ...flags, '--threads', '2', '--log-level', 'error');
   expect([code, stderr.split('\n')[0]]).toEqual([1, `The API can't listen on 127.0.0.1:${port}: the port is in use.`]);
-  directory.remove();
 });

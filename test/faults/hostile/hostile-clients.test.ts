@@ -7,8 +7,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { postEvents } from '../../../src/devnet/node-event.ts';
 import { devnetEvents } from '../../../src/devnet/scenario.ts';
 import { readAdminKey } from '../../../src/hooks/access/keys.ts';
-import { type Server, startServerIn, temporaryDirectory } from '../../e2e/stackside.ts';
+import { type Server, startServerIn } from '../../e2e/stackside.ts';
 import { routesOf, Subjects } from '../../support/api/random-urls.ts';
+import { type DataDirectory, dataDirectory } from '../../support/data/data-directory.ts';
 import { casesOf, firstSeed, timeout } from '../../support/property.ts';
 import { metricOf } from '../../support/servers/metrics.ts';
 import { standInNode } from '../../support/servers/stand-in-node.ts';
@@ -66,12 +67,12 @@ describe.each([
   ['the main thread', '0', Object.keys(attacks)],
   ['a thread of the API', '1', ['HTTP']],
 ])('hostile messages to %s neither stop the server nor delay others:', (_, threads, names) => {
-  let directory: ReturnType<typeof temporaryDirectory>;
+  let directory: DataDirectory;
   let server: Server;
   let target: Target;
 
   beforeAll(async () => {
-    directory = temporaryDirectory();
+    directory = dataDirectory();
     server = await startServerIn(
       environment,
       'serve',
@@ -86,7 +87,7 @@ describe.each([
   });
   afterAll(async () => {
     await stopServer(server);
-    directory.remove();
+    directory[Symbol.dispose]();
   });
 
   test.each(names)(
