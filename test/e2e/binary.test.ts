@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path';
 import { dataDirectory } from '../support/data/data-directory.ts';
 import { NO_NODE } from '../support/servers/serving.ts';
 import { until } from '../support/time/until.ts';
-import { executable } from './stackside.ts';
+import { executable, readyLine, tipHeight } from './stackside.ts';
 
 // Features that may break when compiled: embedded files, and checks that read class names.
 const directory = dataDirectory();
@@ -27,14 +27,8 @@ beforeAll(async () => {
     stdout: 'pipe',
     stderr: 'inherit',
   });
-  for await (const chunk of server.stdout) {
-    api = (JSON.parse(new TextDecoder().decode(chunk)) as { api: string }).api;
-    break;
-  }
-  await until(async () => {
-    const body = (await (await fetch(`${api}/extended`)).json()) as { chain_tip?: { block_height: number } };
-    return (body.chain_tip?.block_height ?? 0) > 5;
-  }, 'a chain of six blocks');
+  api = (await readyLine(server))!.api;
+  await until(async () => (await tipHeight({ api })) > 5, 'a chain of six blocks');
 });
 afterAll(async () => {
   server.kill('SIGTERM');
@@ -92,12 +86,7 @@ test('the executable serves the API on several threads, with modules that are lo
     stdout: 'pipe',
     stderr: 'ignore',
   });
-  let ready = '';
-  for await (const chunk of child.stdout) {
-    ready += new TextDecoder().decode(chunk);
-    break;
-  }
-  const { api: threaded } = JSON.parse(ready) as { api: string };
+  const threaded = (await readyLine(child))!.api;
   const responses = await Promise.all(Array.from({ length: 8 }, () => fetch(`${threaded}/extended`)));
   expect(responses.map(({ status }) => status)).toEqual(Array(8).fill(200));
   expect(await (await fetch(`${threaded}/metrics`)).text()).toContain('route="/extended",status_code="200"');

@@ -16,7 +16,7 @@ import { verifiedEntries } from '../cluster/log/engine-fixture.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
 import { journalRows, wholeIndex } from '../support/data/tables.ts';
 import { casesOf, firstSeed, timeout } from '../support/property.ts';
-import { checkAndRecount } from '../support/recounts/recounts.ts';
+import { problemsIn } from '../support/recounts/recounts.ts';
 import type { PostgresQuorum } from '../support/servers/postgres.ts';
 import { moment } from '../support/time/moment.ts';
 import { until } from '../support/time/until.ts';
@@ -159,7 +159,7 @@ export function clusterTests(quorum: () => PostgresQuorum): void {
         expect(journalRows(directory)).toEqual(entries);
         expect(wholeIndex(directory)).toEqual(index);
       }
-      expect(checkAndRecount(hosts[0]!.directory).flatMap(({ problems }) => problems)).toEqual([]);
+      expect(problemsIn(hosts[0]!.directory)).toEqual([]);
       // Events that both nodes posted, some of them twice, are stored once.
       const posted = blocksOf(events.map(({ path, body }) => ({ path, text: body })));
       expect(blocksOf(entries).toSorted()).toEqual([...new Set(posted)].toSorted());

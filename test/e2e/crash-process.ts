@@ -20,15 +20,3 @@ export async function killAndWait(child: Stackside): Promise<boolean> {
   await child.exited;
   return child.signalCode === 'SIGKILL';
 }
-
-/** The first line of the output, with the address, or null if the process ended earlier. */
-export async function readyLine(child: Stackside): Promise<{ events: string } | null> {
-  let text = '';
-  const decoder = new TextDecoder();
-  for await (const chunk of child.stdout) {
-    text += decoder.decode(chunk, { stream: true });
-    const end = text.indexOf('\n');
-    if (end >= 0) return JSON.parse(text.slice(0, end));
-  }
-  return null;
-}

@@ -19,11 +19,11 @@ import { type DataDirectory, dataDirectory } from '../support/data/data-director
 import { ingestOf, openNew, received } from '../support/data/ingest.ts';
 import { journalRows, wholeIndex } from '../support/data/tables.ts';
 import { casesOf, firstSeed, timeout } from '../support/property.ts';
-import { checkAndRecount } from '../support/recounts/recounts.ts';
+import { problemsIn } from '../support/recounts/recounts.ts';
 import { moment } from '../support/time/moment.ts';
 import { until } from '../support/time/until.ts';
-import { killAndWait, outputOf, readyLine, stackside } from './crash-process.ts';
-import { command } from './stackside.ts';
+import { killAndWait, outputOf, stackside } from './crash-process.ts';
+import { command, readyLine } from './stackside.ts';
 
 /**
  * Each round starts with an empty directory and kills at least 6 processes: imports with and without a journal, and
@@ -35,7 +35,6 @@ const KILLS_OF_A_SERVER = 4;
 
 /** The receipt time of all events, for a process that receives them as fast as they can be sent. */
 const RECEIVED_AT = Date.parse('2026-11-21T00:00:00Z') * 1_000;
-const problems = (directory: string) => checkAndRecount(directory).filter((result) => result.problems.length > 0);
 
 /** Rows between events that don't change the index: they are cheap, and fill an import's transactions. */
 const ROWS_BESIDE = 20;
@@ -129,7 +128,7 @@ test.each(seeds)(
     }
     await outputOf(startImport(directory.path));
     expect(withoutIdentity(directory.path)).toEqual(withoutIdentity(undisturbed.path));
-    expect(problems(directory.path)).toEqual([]);
+    expect(problemsIn(directory.path)).toEqual([]);
     expect(await outputOf(startImport(directory.path))).toContain(' 0 applied, 0 repeated, 0 bad');
     process.stderr.write(`imports killed (seed ${seed}): ${counts.length}, which left: ${counts.join(', ')}\n`);
   },
@@ -251,7 +250,7 @@ test.each(seeds)(
     for (const { path, body } of events) undisturbed.ingest.receive({ path, text: body, receivedAt: RECEIVED_AT });
     undisturbed.ingest.close();
     expect(withoutClock(directory.path)).toEqual(withoutClock(undisturbed.directory));
-    expect(problems(directory.path)).toEqual([]);
+    expect(problemsIn(directory.path)).toEqual([]);
     process.stderr.write(`servers killed (seed ${seed}): ${JSON.stringify(kills)}\n`);
     expect(kills.unanswered + kills.answered).toBe(KILLS_OF_A_SERVER);
     expect(kills.unanswered).toBeGreaterThanOrEqual(KILLS_OF_A_SERVER / 3);

@@ -5,17 +5,13 @@ import { dataDirectory } from '../support/data/data-directory.ts';
 import { metricOf } from '../support/servers/metrics.ts';
 import { describeWith } from '../support/servers/system-servers.ts';
 import { until } from '../support/time/until.ts';
-import { command, stackside, startServer } from './stackside.ts';
+import { command, stackside, startServer, tipHeight } from './stackside.ts';
 
 test('stackside demo serves a chain that grows', async () => {
   const server = await startServer('demo', '--block-time', '1', '--past-blocks', '2');
-  const height = async (): Promise<number> => {
-    const body = (await (await fetch(`${server.api}/extended`)).json()) as { chain_tip?: { block_height: number } };
-    return body.chain_tip?.block_height ?? 0;
-  };
-  await until(async () => (await height()) >= 3, 'height 3');
-  const reached = await height();
-  await until(async () => (await height()) > reached, 'the next block');
+  await until(async () => (await tipHeight(server)) >= 3, 'height 3');
+  const reached = await tipHeight(server);
+  await until(async () => (await tipHeight(server)) > reached, 'the next block');
   // The demo is open.
   expect(await stackside('hooks', 'list', '--url', server.api)).toMatchObject({
     code: 0,

@@ -15,11 +15,11 @@ import { archive } from '../support/data/archive.ts';
 import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
 import { ingestOf, received } from '../support/data/ingest.ts';
 import { tables } from '../support/data/tables.ts';
-import { checkAndRecount } from '../support/recounts/recounts.ts';
+import { problemsIn } from '../support/recounts/recounts.ts';
 import { NO_NODE } from '../support/servers/serving.ts';
 import { type WebServer, webServer } from '../support/servers/web-server.ts';
 import { until } from '../support/time/until.ts';
-import { type Server, stackside, startServer } from './stackside.ts';
+import { type Server, stackside, startServer, tipHeight } from './stackside.ts';
 
 const events = [...devnetEvents({ seed: 31, blocks: 40, accounts: 6, transactionsPerBlock: 2, forkEvery: 9 })];
 const heightOf = ({ path, body }: NodeEvent): number => (path === '/new_block' ? JSON.parse(body).block_height : 0);
@@ -54,11 +54,6 @@ const startFollower = (): Promise<Server> =>
     ...['--node-rpc', NO_NODE, '--hook-targets', 'loopback', '--log-level', 'silent'],
   );
 
-const height = async ({ api }: Server): Promise<number> => {
-  const { chain_tip: tip } = (await (await fetch(`${api}/extended`)).json()) as { chain_tip: { block_height: number } };
-  return tip.block_height;
-};
-
 /** Posts a block whose parent is missing. The server then reads the archive without waiting for a silent node. */
 async function postRefused({ events: url }: Server): Promise<void> {
   const last = events.findLast((event) => heightOf(event) === TIP)!;
@@ -91,7 +86,7 @@ function heights(): string[] {
 
 test('a follower that is killed while it applies events loses and repeats none, also for chainhooks and realtime', async () => {
   const first = await startFollower();
-  const start = await height(first);
+  const start = await tipHeight(first);
   writeFileSync(pathOf('hook.json'), JSON.stringify(definition(target.url, [{ type: 'coinbase' }], started)));
   const added = await stackside('hooks', 'add', pathOf('hook.json'), '--url', first.api, '--data', pathOf('data'));
   expect([added.code, added.stderr]).toEqual([0, expect.any(String)]);
@@ -119,8 +114,8 @@ test('a follower that is killed while it applies events loses and repeats none, 
     await postRefused(server);
     await stopped.promise;
     // The server reads ahead while it applies events.
-    await until(async () => (await height(server)) > reached.at(-1)!, 'a block of the archive');
-    reached.push(await height(server));
+    await until(async () => (await tipHeight(server)) > reached.at(-1)!, 'a block of the archive');
+    reached.push(await tipHeight(server));
     expect(await server.stop('SIGKILL')).toBe(137);
   }
   expect(reached.at(-1)).toBeLessThan(TIP);
@@ -144,8 +139,8 @@ test('a follower that is killed while it applies events loses and repeats none, 
   });
   // Blocks before the answer to the subscription are not pushed.
   await subscribed.promise;
-  const since = await height(last);
-  await until(async () => (await height(last)) === TIP, 'the end of the archive');
+  const since = await tipHeight(last);
+  await until(async () => (await tipHeight(last)) === TIP, 'the end of the archive');
   await until(() => pushed.some((block) => block.height === TIP), 'the push of the last block');
   const hashes = pushed.map(({ hash }) => hash);
   expect(new Set(hashes).size).toBe(hashes.length);
@@ -167,5 +162,5 @@ test('a follower that is killed while it applies events loses and repeats none, 
   socket.close();
   expect(await last.stop()).toBe(0);
   expect(tables(pathOf('data'))).toEqual(tables(whole.path));
-  expect(checkAndRecount(pathOf('data'), { deep: silentMachine }).flatMap(({ problems }) => problems)).toEqual([]);
+  expect(problemsIn(pathOf('data'), { deep: silentMachine })).toEqual([]);
 });

@@ -7,7 +7,7 @@ import { dataDirectory } from '../support/data/data-directory.ts';
 import { ingestOf, received } from '../support/data/ingest.ts';
 import { canMount, smallDisk } from '../support/data/small-disk.ts';
 import { metricOf } from '../support/servers/metrics.ts';
-import { command, jsonLines, stackside } from './stackside.ts';
+import { command, jsonLines, readyLine, stackside } from './stackside.ts';
 
 const MEGABYTE = 1024 * 1024;
 const events = [...devnetEvents({ seed: 5, blocks: 12, transactionsPerBlock: 4, forkEvery: 4 })];
@@ -23,11 +23,7 @@ describe.skipIf(!canMount)('a file system of a few megabytes', () => {
         [...command, 'serve', '--data', disk.path, '--log-level', 'debug', '--network', 'testnet', ...ports],
         { stdin: 'ignore', stdout: 'pipe', stderr: openSync(log, 'a') },
       );
-      const first = await server.stdout.getReader().read();
-      const { events: port, api } = JSON.parse(new TextDecoder().decode(first.value)) as {
-        events: string;
-        api: string;
-      };
+      const { events: port, api } = (await readyLine(server))!;
       const send = async ({ path, body }: { path: string; body: string }) =>
         (await fetch(port + path, { method: 'POST', body, headers: { 'content-type': 'application/json' } })).status;
       const countDropped = () => metricOf(api, 'stackside_log_lines_dropped_total');

@@ -17,7 +17,8 @@ import { dataDirectory } from '../support/data/data-directory.ts';
 import { casesOf, firstSeed, timeout } from '../support/property.ts';
 import { moment } from '../support/time/moment.ts';
 import { until } from '../support/time/until.ts';
-import { killAndWait, readyLine, type Stackside } from './crash-process.ts';
+import { killAndWait, type Stackside } from './crash-process.ts';
+import { readyLine } from './stackside.ts';
 
 const BLOCKS = casesOf(26);
 const HOOKS = 50;
@@ -101,9 +102,9 @@ test(
     const start = async (): Promise<Running> => {
       const server = [process.execPath, join(import.meta.dir, 'soak-server.ts'), directory.path];
       const child = Bun.spawn(server, { stdin: 'ignore', stdout: 'pipe', stderr: 'pipe' });
-      const ready = (await readyLine(child)) as { events: string; api: string } | null;
-      if (ready === null) throw new Error(`the server ended: ${await new Response(child.stderr).text()}`);
-      return { child, events: ready.events, api: ready.api };
+      const ready = await readyLine(child);
+      if (ready === null) throw new Error(`the server ended: ${await child.stderr.text()}`);
+      return { child, ...ready };
     };
     let server = await start();
     const { port } = receiver.address() as net.AddressInfo;

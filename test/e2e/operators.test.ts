@@ -27,7 +27,7 @@ import { pathsOpenToOthers } from '../../src/store/files/private-files.ts';
 import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
 import { ingestOf, simulatedEvents } from '../support/data/ingest.ts';
 import { casesOf, firstSeed, timeout } from '../support/property.ts';
-import { checkAndRecount } from '../support/recounts/recounts.ts';
+import { problemsIn } from '../support/recounts/recounts.ts';
 import { NO_NODE } from '../support/servers/serving.ts';
 import { command } from './stackside.ts';
 
@@ -214,7 +214,7 @@ async function wrongs(seed: number): Promise<object[]> {
     'not two lines': code === 1 && !TWO_LINES.test(stderr) ? [stderr] : [],
     unfinished: isLink(data) ? unfinished(folder.path) : unfinished(folder.path, data),
     'open to others': has('missing') ? pathsOpenToOthers(data) : [],
-    problems: has('whole') ? checkAndRecount(data).flatMap((result) => result.problems) : [],
+    problems: has('whole') ? problemsIn(data) : [],
   };
   const problems = Object.entries(wrong).filter(([, what]) => what.length > 0);
   return problems.map(([what, values]) => ({ ...mistake, stderr, [what]: values }));

@@ -28,7 +28,7 @@ import { type DataDirectory, dataDirectory } from '../support/data/data-director
 import { ingestOf, received } from '../support/data/ingest.ts';
 import { journalRows, tables } from '../support/data/tables.ts';
 import { timeout } from '../support/property.ts';
-import { checkAndRecount } from '../support/recounts/recounts.ts';
+import { problemsIn } from '../support/recounts/recounts.ts';
 import { served } from '../support/servers/simulated-rpc.ts';
 import { until } from '../support/time/until.ts';
 import { type Server, stackside, startServer } from './stackside.ts';
@@ -70,8 +70,6 @@ const hooks = (server: Server, data: string, ...args: string[]) =>
 const burnTables = ['burn_blocks', 'burn_rewards', 'burn_slot_holders', 'pox_transactions'];
 const chainTables = (directory: string) =>
   Object.fromEntries(Object.entries(tables(directory)).filter(([name]) => !burnTables.includes(name)));
-const faultsOf = (directory: string) =>
-  checkAndRecount(directory, { deep: silentMachine }).filter(({ problems }) => problems.length > 0);
 
 const range = (from: number, to: number): number[] => Array.from({ length: to - from + 1 }, (_, place) => from + place);
 
@@ -126,7 +124,7 @@ test(
     await server.stop();
     using whole = ingestOf(blocks.map(received));
     expect(chainTables(data)).toEqual(chainTables(whole.path));
-    expect(faultsOf(data)).toEqual([]);
+    expect(problemsIn(data, { deep: silentMachine })).toEqual([]);
     expect([...new Set(appliedHeights(target.received))].toSorted((a, b) => a - b)).toEqual(range(1, BLOCKS));
     expectOneBodyEach(target.received);
   },
@@ -163,7 +161,7 @@ test(
     expectOneBodyEach(target.received);
     expect((await hooks(server, data, 'enable')).stderr).toContain('Choose the chainhook to enable.');
     await server.stop();
-    expect(faultsOf(data)).toEqual([]);
+    expect(problemsIn(data, { deep: silentMachine })).toEqual([]);
 
     // The server with the whole archive delivers the same. The lost machine then returns. Its last seconds contradict
     // that server's archive, so it writes nothing.

@@ -52,6 +52,12 @@ export async function finished(child: Bun.Subprocess<Bun.SpawnOptions.Writable, 
   return { code, stdout, stderr };
 }
 
+/** The height of a server's newest block; 0 if it has none. */
+export async function tipHeight({ api }: { api: string }): Promise<number> {
+  const body = (await (await fetch(`${api}/extended`)).json()) as { chain_tip?: { block_height: number } };
+  return body.chain_tip?.block_height ?? 0;
+}
+
 /** Parses a text that has JSON on each line. */
 // biome-ignore lint/suspicious/noExplicitAny: tests look into lines of every shape
 export const jsonLines = (text: string): any[] =>
@@ -79,6 +85,20 @@ export interface Server {
   log(): Promise<string>;
 }
 
+/** The first line of a server's output, with its addresses, or null if the process ended earlier. */
+export async function readyLine(
+  child: Bun.Subprocess<Bun.SpawnOptions.Writable, 'pipe', Bun.SpawnOptions.Readable>,
+): Promise<{ api: string; events: string } | null> {
+  let text = '';
+  const decoder = new TextDecoder();
+  for await (const chunk of child.stdout) {
+    text += decoder.decode(chunk, { stream: true });
+    const end = text.indexOf('\n');
+    if (end >= 0) return JSON.parse(text.slice(0, end));
+  }
+  return null;
+}
+
 /** Starts a command that serves, on free ports, and waits for its ready line. */
 export const startServer = (name: 'serve' | 'demo' | 'devnet', ...args: string[]): Promise<Server> =>
   startServerIn({}, name, ...args);
@@ -93,16 +113,10 @@ export async function startServerIn(
     [...command, name, '--api-port', '0', '--event-port', '0', ...args],
     { env: { ...process.env, ...environment } },
   );
-  let out = '';
-  for await (const chunk of child.stdout) {
-    out += new TextDecoder().decode(chunk);
-    if (out.includes('\n')) break;
-  }
-  if (!out.includes('\n')) throw new Error(`no ready line: ${await log}`);
-  const { api, events } = JSON.parse(out) as { api: string; events: string };
+  const ready = await readyLine(child);
+  if (ready === null) throw new Error(`no ready line: ${await log}`);
   return {
-    api,
-    events,
+    ...ready,
     pid: child.pid,
     ended: child.exited,
     async stop(signal = 'SIGTERM') {
