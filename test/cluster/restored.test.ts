@@ -10,14 +10,8 @@ import { MemoryLog } from '../support/data/memory-log.ts';
 import { journalRows, wholeIndex } from '../support/data/tables.ts';
 import { openHost } from './open-host.ts';
 
-const events = simulatedEvents({
-  seed: 4,
-  blocks: 5,
-  accounts: 3,
-  transactionsPerBlock: 1,
-  forkEvery: 2,
-  forkDepth: 1,
-});
+const chain = { seed: 4, blocks: 5, accounts: 3, transactionsPerBlock: 1, forkEvery: 2, forkDepth: 1 };
+const events = simulatedEvents(chain);
 /** Events that the backup holds. */
 const BACKUP_EVENTS = events.length - 6;
 

@@ -27,14 +27,8 @@ const keep = <T extends Disposable | AsyncDisposable>(resource: T): T => {
   return resource;
 };
 
-const events = simulatedEvents({
-  seed: 2,
-  blocks: 40,
-  accounts: 8,
-  transactionsPerBlock: 4,
-  staking: 12,
-  forkEvery: 15,
-});
+const forked = { seed: 2, blocks: 40, accounts: 8, transactionsPerBlock: 4, staking: 12, forkEvery: 15 };
+const events = simulatedEvents(forked);
 const whole = keep(ingestOf(events));
 const server = keep(await serving({}, whole.path));
 

@@ -43,12 +43,8 @@ export async function importFiles(
   using stdout = spyOn(process.stdout, 'write').mockImplementation(() => true);
   using _ = spyOn(process.stderr, 'write').mockImplementation(() => true);
   const settings = readSettings({ data, logLevel: 'silent', ...(network === undefined ? {} : { network }) }, {});
-  const error = await runImport(settings, files, {
-    skipBad: false,
-    restart: false,
-    random: SAME_IDENTITY,
-    ...how,
-  }).then(
+  const options = { skipBad: false, restart: false, random: SAME_IDENTITY, ...how };
+  const error = await runImport(settings, files, options).then(
     () => null,
     (thrown: unknown) => thrown,
   );

@@ -46,15 +46,8 @@ const extras = ({ time }: NodeEvent, event: number): NodeEvent[] =>
   }));
 
 /** Enough rows for several of an import's transactions. */
-const recorded: NodeEvent[] = devnetEvents({
-  seed: 1,
-  blocks: 80,
-  accounts: 12,
-  transactionsPerBlock: 1,
-  forkEvery: 15,
-})
-  .flatMap((event, index) => [event, ...extras(event, index)])
-  .toArray();
+const chain = { seed: 1, blocks: 80, accounts: 12, transactionsPerBlock: 1, forkEvery: 15 };
+const recorded: NodeEvent[] = [...devnetEvents(chain)].flatMap((event, index) => [event, ...extras(event, index)]);
 const lines = recorded.map((event, index) => `${recordingRow({ id: index + 1, ...received(event) })}\n`);
 let scratch: DataDirectory;
 let file: string;

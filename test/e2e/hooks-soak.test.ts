@@ -76,14 +76,8 @@ receiver.listen(0, '127.0.0.1');
 afterAll(() => void receiver.close());
 
 const kinds = [
-  'stx_event',
-  'contract_call',
-  'contract_log',
-  'ft_event',
-  'nft_event',
-  'coinbase',
-  'tenure_change',
-  'stx_transfer',
+  ...['stx_event', 'contract_call', 'contract_log', 'ft_event'],
+  ...['nft_event', 'coinbase', 'tenure_change', 'stx_transfer'],
 ];
 const filtersOf = (hook: number): Filter[] =>
   [0, 3].slice(0, 1 + (hook % 2)).map((step) => ({ type: kinds[(hook + step) % kinds.length] }) as Filter);
@@ -120,14 +114,8 @@ test(
       uuids.push(((await response.json()) as { uuid: string }).uuid);
     }
 
-    const stream = devnetEvents({
-      seed: 31,
-      blocks: 1_000_000,
-      accounts: 12,
-      transactionsPerBlock: 4,
-      forkEvery: 5,
-      forkDepth: 3,
-    });
+    const forked = { seed: 31, accounts: 12, transactionsPerBlock: 4, forkEvery: 5, forkDepth: 3 };
+    const stream = devnetEvents({ ...forked, blocks: 1_000_000 });
     const sent: NodeEvent[] = [];
     let [blocksSent, nextKill] = [0, KILL_EVERY_BLOCKS];
     for (const event of stream) {

@@ -6,29 +6,19 @@
 import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
 import { truncateSync } from 'node:fs';
-import { openWithHooks } from '../../src/hooks/machine.ts';
-import { management } from '../../src/hooks/routes/hooks.ts';
-import { startChainhooks } from '../../src/hooks/service.ts';
-import { targetGuard } from '../../src/http/outgoing.ts';
 import { indexPath } from '../../src/store/files/database.ts';
+import type { HookRecord } from '../../src/store/hooks/model.ts';
 import { decompressed } from '../../src/store/log/entry.ts';
-import { loopback } from '../hooks/direct.ts';
+import { CONSUMER } from '../hooks/direct.ts';
 import { followed } from '../hooks/follow.ts';
-import { definition, type Received, receiver } from '../hooks/server.ts';
+import { filtersOf, type HookServer, hookServer, NOWHERE, type Received, receiver, started } from '../hooks/server.ts';
 import { image } from '../support/data/crash-image.ts';
 import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
 import { openAt, simulatedEvents } from '../support/data/ingest.ts';
-import { sealing } from '../support/data/sealing.ts';
 import { until } from '../support/time/until.ts';
 
-const events = simulatedEvents({
-  seed: 11,
-  blocks: 24,
-  accounts: 12,
-  transactionsPerBlock: 3,
-  forkEvery: 4,
-  forkDepth: 3,
-});
+const chain = { seed: 11, blocks: 24, accounts: 12, transactionsPerBlock: 3, forkEvery: 4, forkDepth: 3 };
+const events = simulatedEvents(chain);
 const half = Math.floor(events.length / 2);
 const lastBlock = events.slice(0, half).findLast(({ path }) => path === '/new_block');
 
@@ -39,47 +29,14 @@ function afterPowerLoss(directory: string): DataDirectory {
   return after;
 }
 
-function start(directory: string) {
-  const log = () => {};
-  const { ingest, machine } = openWithHooks({ directory, chainId: null, log, views: false });
-  const targets = { allowed: loopback, plainHttp: false };
-  const hooks = startChainhooks({
-    ingest,
-    machine,
-    rules: {
-      targets,
-      alertUrl: null,
-      timeoutMs: 60_000,
-      connectTimeoutMs: 60_000,
-      budgetMs: 3_600_000,
-      retryCapMs: 10,
-      concurrency: 4,
-      retentionMs: 3_600_000,
-    },
-    log,
-    sealing,
-    userAgent: 'stackside/test',
-    guard: targetGuard(targets),
-  });
-  return {
-    ingest,
-    hooks,
-    managed: management(hooks, (look) => look({ hooks: ingest.hooks, height: ingest.tipHeight })),
-    delivered: () =>
-      until(
-        () =>
-          hooks.store.deliveries.waitingOfAll().count === 0 &&
-          hooks.store.records
-            .all('me')
-            .every(({ stage, cursor }) => stage === 'live' && cursor.height === ingest.tipHeight()),
-        'the end of the queue',
-      ),
-    async [Symbol.asyncDispose]() {
-      await hooks.stop();
-      ingest.close();
-    },
-  };
-}
+const start = (directory: string) => hookServer({}, directory, { deliveryRules: { retryCapMs: 10 } });
+
+/** Waits until all hooks have delivered everything up to the tip. */
+const untilDelivered = ({ ingest, hooks: { store } }: HookServer): Promise<void> => {
+  const isAtTip = ({ stage, cursor }: HookRecord) => stage === 'live' && cursor.height === ingest.tipHeight();
+  const isDone = () => store.deliveries.waitingOfAll().count === 0 && store.records.all(CONSUMER).every(isAtTip);
+  return until(isDone, 'the end of the queue');
+};
 
 /** The body that a directory has under an id, once the journal has brought its index back. */
 function bodyIn(directory: string, id: string): string | undefined {
@@ -93,7 +50,7 @@ function bodyIn(directory: string, id: string): string | undefined {
   return row === null ? undefined : decompressed(row.body);
 }
 
-const allFilters = [{ type: 'tenure_change' }, { type: 'stx_event' }, { type: 'contract_call' }, { type: 'coinbase' }];
+const allFilters = filtersOf('tenure_change', 'stx_event', 'contract_call', 'coinbase');
 
 test('every sent delivery is on the disk, and after a power loss one id still has one body and every fork is delivered', async () => {
   using directory = dataDirectory();
@@ -107,14 +64,14 @@ test('every sent delivery is on the disk, and after a power loss one id still ha
     return new Response('');
   };
   {
-    await using server = start(directory.path);
+    await using server = await start(directory.path);
     for (const event of events.slice(0, 2)) server.ingest.receive(event);
-    await server.managed.register('me', definition(target.url, allFilters, { enable_on_registration: true }));
+    await server.register(target.url, started, allFilters);
     for (const event of events.slice(2, half)) {
       server.ingest.receive(event);
       // The power fails before this event's queued deliveries are synced.
       if (event === lastBlock) crash = { disk: afterPowerLoss(directory.path), delivered: target.received.length };
-      await server.delivered();
+      await untilDelivered(server);
     }
   }
   expect(target.received.length).toBeGreaterThan(5);
@@ -126,10 +83,10 @@ test('every sent delivery is on the disk, and after a power loss one id still ha
   using crashed = disk;
   target.received.length = delivered;
   {
-    await using server = start(crashed.path);
+    await using server = await start(crashed.path);
     // The node repeats the unanswered event, and continues.
     for (const event of events) server.ingest.receive(event);
-    await server.delivered();
+    await untilDelivered(server);
   }
   const bodies = new Map<string, string>();
   for (const { headers, text } of target.received) {
@@ -143,11 +100,11 @@ test('every sent delivery is on the disk, and after a power loss one id still ha
 
 test('answers about a hook describe data that is on the disk', async () => {
   using directory = dataDirectory();
-  await using server = start(directory.path);
+  await using server = await start(directory.path);
   for (const event of events.slice(0, 2)) server.ingest.receive(event);
-  await server.managed.register('me', definition('http://127.0.0.1:9/', allFilters));
+  await server.register(NOWHERE, {}, allFilters);
   using disk = afterPowerLoss(directory.path);
   openAt(disk.path)[Symbol.dispose]();
   using db = new Database(indexPath(disk.path), { readwrite: true });
-  expect(db.query('SELECT consumer FROM hooks').all()).toEqual([{ consumer: 'me' }]);
+  expect(db.query('SELECT consumer FROM hooks').all()).toEqual([{ consumer: CONSUMER }]);
 });

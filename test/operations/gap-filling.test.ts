@@ -44,17 +44,21 @@ async function server({
     log,
   });
   const intake = eventIntake({ receive, log, fill: filling.fill });
+  const post = async (block: NodeEvent) => (await intake(received(block))).outcome;
+  const wait = (milliseconds: number) => {
+    now += milliseconds;
+  };
   for (const block of blocks.slice(0, 11)) await intake(received(block));
   return {
     open,
-    /**
-     * Posts a block. If the server rejects it, posts it again as a node does, until it is accepted or no more filled
-     * blocks can arrive.
-     */
-    post: async (block: NodeEvent) => (await intake(received(block))).outcome,
-    wait: (milliseconds: number) => {
-      now += milliseconds;
-    },
+    post,
+    wait,
+    /** Posts a block every minute, as a node does, until the server accepts it. */
+    untilApplied: (block: NodeEvent) =>
+      until(async () => {
+        wait(60_000);
+        return (await post(block)) === 'applied';
+      }),
     named: (name: string) => logged.filter(({ event }) => event === name),
     async [Symbol.asyncDispose]() {
       await filling.stop();
@@ -104,10 +108,7 @@ test("requests a block again if the node can't return it, and logs the reason on
   expect(it.named('gap_filling')).toHaveLength(1);
   expect(it.named('service_failing')).toMatchObject([{ reason: expect.stringContaining('block 11 ') }]);
   isRefusing = false;
-  await until(async () => {
-    it.wait(60_000);
-    return (await it.post(blocks[20]!)) === 'applied';
-  });
+  await it.untilApplied(blocks[20]!);
   expect(it.named('service_failing')).toHaveLength(1);
 });
 
@@ -120,10 +121,7 @@ test('waits while the shared log or the index is unavailable', async () => {
     return noLease;
   };
   await using it = await server({ claim });
-  await until(async () => {
-    it.wait(60_000);
-    return (await it.post(blocks[14]!)) === 'applied';
-  });
+  await it.untilApplied(blocks[14]!);
   expect(it.named('service_failing')).toMatchObject([{ reason: 'the log is away' }, { reason: 'the index is away' }]);
 });
 

@@ -112,15 +112,8 @@ export function event(events: readonly NodeEvent[], prng: Prng): { path: string;
 }
 
 const rpcEvents = [
-  'block',
-  'microblock',
-  'mempool',
-  'nft_event',
-  'tx_update',
-  'address_tx_update',
-  'address_balance_update',
-  'nft_asset_event',
-  'nft_collection_event',
+  ...['block', 'microblock', 'mempool', 'nft_event', 'tx_update', 'address_tx_update'],
+  ...['address_balance_update', 'nft_asset_event', 'nft_collection_event'],
 ];
 const some = (set: ReadonlySet<string>, prng: Prng): string => (set.size === 0 ? '' : prng.pick([...set]));
 
