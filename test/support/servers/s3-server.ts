@@ -5,7 +5,7 @@
 import { createHash, createHmac } from 'node:crypto';
 import { systemClock } from '../../../src/base/clock.ts';
 
-export const S3_KEYS = { accessKeyId: 'AKEXAMPLE', secretAccessKey: 'secret/of+example', region: 'eu-test-1' };
+const S3_KEYS = { accessKeyId: 'AKEXAMPLE', secretAccessKey: 'secret/of+example', region: 'eu-test-1' };
 
 /**
  * Fault that replaces a request's answer. `torn`: half of the body arrives. `unanswered`: it is done, and the answer is
