@@ -41,7 +41,7 @@ function logOf(entries: readonly Entry[]): MemoryLog {
   return log;
 }
 
-test('it follows to the same tables, and restores the entries that the log has lost', async () => {
+test('a restored host follows the log to the same tables, and gives back the entries that the log lost', async () => {
   using directory = restoredCopy();
   const log = logOf(fullLog.entries);
   {

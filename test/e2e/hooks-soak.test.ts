@@ -89,7 +89,7 @@ interface Running {
 }
 
 test(
-  'nothing is lost, repeated out of order or made up',
+  'if receivers fail and the server is killed, no delivery is lost, made up or out of order',
   async () => {
     using directory = dataDirectory();
     let kills = 0;

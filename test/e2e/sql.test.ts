@@ -12,7 +12,7 @@ beforeAll(() => {
 });
 afterAll(() => directory[Symbol.dispose]());
 
-test('a query from stdin, cut after the most rows', async () => {
+test('a query from stdin with more rows than --max-rows is cut, and the command fails', async () => {
   const child = Bun.spawn([...command, 'sql', '--data', directory.path, '--format', 'csv', '--max-rows', '2'], {
     stdin: Buffer.from('SELECT block_height\nFROM v1_blocks;\n'),
     stdout: 'pipe',

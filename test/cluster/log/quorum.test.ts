@@ -320,7 +320,7 @@ describeWith('PostgreSQL', hasPostgres, () => {
   });
 });
 
-test('the status of a cluster in words', () => {
+test('cluster status prints one line for the log and for each host, lease and server', () => {
   const status: ClusterStatus = {
     chainId: 1,
     head: { id: 12, chain: new Uint8Array(32) },
