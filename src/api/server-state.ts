@@ -62,6 +62,8 @@ export interface StateReadings {
    * `followsNone`: whether the data follow no archive, because they were restored to an earlier point.
    */
   filling: { failure: string | null; followsNone?: boolean } | null;
+  /** Why the archive of --from can't be followed; null if it can, or isn't followed. */
+  archiveFailure: string | null;
   /** Whether this process is a host of a cluster, whose blocks also come from the shared log. */
   isHost: boolean;
   /** How far a host of a cluster is behind the shared log, and whether the log answers; null if it isn't behind. */
@@ -133,6 +135,7 @@ const STARTING_BLOCKS = 100;
 
 const WAIT = 'Wait.';
 const START_NODE = 'Start the node, or name the address of its RPC interface with --node-rpc.';
+const CHECK_ARCHIVE = 'Check the archive of --from. Stackside retries automatically.';
 
 /** The step for a process that accepts no events: its blocks come from other hosts, or from another process. */
 const checkWriter = ({ isHost }: StateReadings): string =>
@@ -202,6 +205,21 @@ function oldTip(readings: StateReadings): StatusText | null {
     source === null ? checkWriter(readings) : nodeStep,
     { ready: true },
   );
+}
+
+/**
+ * Describes a server that gets blocks neither from a node nor from the archive of --from. It is ready until it has been silent
+ * for too long.
+ */
+function silentSources(readings: StateReadings): StatusText | null {
+  const { archiveFailure, nodeFailure, secondsSinceEvent, secondsSinceStart } = readings;
+  const silence = secondsSinceEvent ?? secondsSinceStart;
+  const ready = silence < SILENT_STALE_SECONDS;
+  const problem = `No event has arrived for ${durationInWords(silence)}, and ${nodeFailure}`;
+  if (archiveFailure !== null && silence >= STANDSTILL_SECONDS) {
+    return describe(`${problem}. The archive can't be followed: ${archiveFailure}`, CHECK_ARCHIVE, { ready });
+  }
+  return ready ? oldTip(readings) : describe(problem, START_NODE);
 }
 
 /** Describes a server without a block whose first blocks can't be filled; null if they can. */
@@ -328,16 +346,11 @@ const rules: Readonly<Record<Exclude<ServerState, 'live'>, Rule>> = {
   },
 
   stale(readings) {
-    const { source, nodeHeight, nodeFailure, secondsBehind, secondsSinceMove, secondsSinceEvent, secondsSinceStart } =
-      readings;
+    const { source, nodeHeight, secondsBehind, secondsSinceMove } = readings;
     if (source?.kind === 'stream' && source.failure !== null) {
       return describe(`No events arrive: ${source.failure}`, 'Check --snp and its Redis.');
     }
-    if (nodeHeight === null) {
-      const silence = secondsSinceEvent ?? secondsSinceStart;
-      if (silence < SILENT_STALE_SECONDS) return oldTip(readings);
-      return describe(`No event has arrived for ${durationInWords(silence)}, and ${nodeFailure}`, START_NODE);
-    }
+    if (nodeHeight === null) return silentSources(readings);
     // A server that isn't up to date doesn't count as live before the time is over.
     const isFarBehind = lagOf(readings) > BLOCKS_BEHIND;
     if (!isFarBehind && (secondsBehind ?? 0) < STALE_SECONDS) return oldTip(readings);

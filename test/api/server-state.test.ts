@@ -26,6 +26,7 @@ const LIVE: StateReadings = {
   historyStart: null,
   refusal: null,
   filling: null,
+  archiveFailure: null,
   preparation: null,
   isHost: false,
   log: null,
@@ -50,6 +51,7 @@ const STARTED_AT_4900 = 'Starting at block 4,900. The index is at block 4,920, a
 const CHECK_OBSERVER =
   'Check that the node still has the observer section in its configuration, and that it was restarted since.';
 const START_NODE = 'Start the node, or name the address of its RPC interface with --node-rpc.';
+const CHECK_ARCHIVE = 'Check the archive of --from. Stackside retries automatically.';
 const CHECK_WRITER = 'Check the state of the server that writes to this directory.';
 const OLD_TIP = 'The newest block is 2 hours old.';
 
@@ -190,6 +192,19 @@ const texts: readonly [
     START_NODE,
   ],
   [
+    { nodeHeight: null, secondsSinceEvent: 60, archiveFailure: 'No archive found at /archive.' },
+    'stale',
+    "No event has arrived for 1 minute, and no node answers at http://127.0.0.1:20443. The archive can't be followed: No archive found at /archive.",
+    CHECK_ARCHIVE,
+    true,
+  ],
+  [
+    { nodeHeight: null, secondsSinceEvent: 1_800, archiveFailure: 'No archive found at /archive.' },
+    'stale',
+    "No event has arrived for 30 minutes, and no node answers at http://127.0.0.1:20443. The archive can't be followed: No archive found at /archive.",
+    CHECK_ARCHIVE,
+  ],
+  [
     { source: { kind: 'stream', failure: 'Redis is away' } },
     'stale',
     'No events arrive: Redis is away.',
@@ -228,6 +243,8 @@ test.each([
   [{ tipAge: 3_601 }, 'stale'],
   [{ tipAge: null }, 'live'],
   [{ nodeHeight: null, secondsSinceEvent: 1_799 }, 'live'],
+  [{ nodeHeight: null, secondsSinceEvent: 59, archiveFailure: 'away' }, 'live'],
+  [{ secondsSinceEvent: 60, archiveFailure: 'away' }, 'live'],
   [{ ...EMPTY, secondsSinceEvent: 1 }, 'starting'],
   [{ height: 4_999, historyStart: 4_900 }, 'live'],
   [{ height: 4_000, historyStart: 3_901 }, 'starting'],
@@ -257,6 +274,7 @@ describe('with random readings', () => {
     historyStart: orNull(height),
     refusal: orNull(obstacle),
     filling: orNull(fc.record({ failure: orNull(text) })),
+    archiveFailure: orNull(text),
     preparation: fc.constant(null),
     isHost: fc.boolean(),
     log: orNull(fc.record({ reason: text, isReachable: fc.boolean() })),
@@ -288,7 +306,10 @@ describe('with random readings', () => {
         expect(ready).toBe(
           state === 'live' ||
             (state === 'starting' && reading.height !== null && reading.refusal === null) ||
-            (state === 'stale' && reason!.startsWith('The newest block is ')),
+            (state === 'stale' && reason!.startsWith('The newest block is ')) ||
+            (state === 'stale' &&
+              next === CHECK_ARCHIVE &&
+              (reading.secondsSinceEvent ?? reading.secondsSinceStart) < 1_800),
         );
         expect(secondsLeft === null || secondsLeft > 0).toBe(true);
         if (observer !== null) expect([reading.height, reading.source]).toEqual([null, PORT]);

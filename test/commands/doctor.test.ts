@@ -4,6 +4,7 @@ import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, write
 import { join } from 'node:path';
 import { Registry } from 'prom-client';
 import type { ServerStatus } from '../../src/api/stackside/server.ts';
+import { identityBytes, toIdentity } from '../../src/archive/archive.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { READ_TIMEOUT_MS } from '../../src/commands/cli/client.ts';
 import { runChecks } from '../../src/commands/doctor/checks.ts';
@@ -440,6 +441,27 @@ test('without a server, reports a wrong --archive or --from', async () => {
   expect(await checkOf('archive', { data, from: right })).toMatchObject({
     state: 'problem',
     message: expect.stringContaining(`No archive found at ${right}`),
+  });
+});
+
+test('while a server runs, also checks the archive of --from, and not whether --archive can be written', async () => {
+  using around = dataDirectory();
+  await using running = await serving();
+  const [from, archive] = ['from', join('not mounted', 'archive')].map((name) => join(around.path, name));
+  const archiveOf = async (flags: Record<string, string>) => {
+    const apiPort = new URL(running.api).port;
+    const fixed = { data: running.directory, apiHost: '127.0.0.1', apiPort, nodeRpc: NO_NODE };
+    const facts = await gatherFacts(readSettings({ ...fixed, ...flags }, {}), nodeRpc(NO_NODE), systemClock);
+    return checkFacts(facts).archive;
+  };
+  const missing = { state: 'problem', message: `No archive found at ${from}: archive.json is missing.` };
+  expect(await archiveOf({ from: from! })).toMatchObject(missing);
+  expect(await archiveOf({ archive: archive! })).toMatchObject({ remedy: 'Restart the server with --archive.' });
+  mkdirSync(from!);
+  writeFileSync(join(from!, 'archive.json'), identityBytes(toIdentity(TESTNET, '0'.repeat(32), false)));
+  expect(await archiveOf({ from: from! })).toEqual({
+    state: 'ok',
+    message: `${from} can be reached. No archive is written.`,
   });
 });
 

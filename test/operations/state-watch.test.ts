@@ -46,6 +46,15 @@ test('reports how far the newest block of a devnet is ahead of the clock', async
   expect(await after(100)).toMatchObject({ state: 'live', tip_age_seconds: -3_600 });
 });
 
+test("names the failure of the followed archive a minute after the last event of a server whose node doesn't answer", async () => {
+  const failure = 'No archive found at /archive.';
+  const { world, after } = watching({ filling: () => ({ failure: null, archiveFailure: failure }) });
+  Object.assign(world, { height: 100, lastEvent: 0 });
+  expect(await after(59)).toMatchObject({ state: 'live', ready: true });
+  const reason = expect.stringContaining(`The archive can't be followed: ${failure}`);
+  expect(await after(1)).toMatchObject({ state: 'stale', ready: true, reason });
+});
+
 test('measures the rate of new blocks for the time left', async () => {
   const { world, after } = watching();
   world.nodeHeight = 1_000;

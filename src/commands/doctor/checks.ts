@@ -199,7 +199,12 @@ const checks: Readonly<Record<string, (facts: Facts) => Finding>> = {
       const reached = `${archives.value.join(' and ')} can be reached.`;
       return ok(archive === null ? reached : `${reached} Only an upload shows whether the archive accepts writes.`);
     }
-    if (archive === null && server.archive == null) return skipped('No archive is written.');
+    if (archives !== null && archives.error !== null) return problem(archives.error.message, archives.error.remedy);
+    if (archive === null && server.archive == null) {
+      return archives === null
+        ? skipped('No archive is written.')
+        : ok(`${archives.value.join(' and ')} can be reached. No archive is written.`);
+    }
     if (server.archive === null) {
       if (server.cluster !== null)
         return skipped("This host doesn't write the archive. At most one host of a cluster does.");

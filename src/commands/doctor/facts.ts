@@ -45,7 +45,7 @@ interface CommonFacts {
   /** Ports of the settings that another program uses. */
   takenPorts: readonly { flag: string; port: number }[];
   freeBytes: number | null;
-  /** The archives of the settings, which are only checked while no server runs; null if the settings name none. */
+  /** The archives of the settings that were checked; while a server runs, only that of --from. Null if there is none. */
   archives: ValueOrError<readonly string[]> | null;
 }
 
@@ -205,6 +205,7 @@ export async function gatherFacts(settings: Settings, node: NodeRpc, clock: Cloc
     tokenStatus: token === null || token.value === null ? null : await tokenStatus(node, token.value),
     takenPorts: answer.server === null ? takenPorts(settings) : [],
     freeBytes: freeSpace(data),
-    archives: answer.server === null ? await checkArchives(settings, clock) : null,
+    // A running server reports how it writes its archive.
+    archives: await checkArchives(answer.server === null ? settings : { ...settings, archive: null }, clock),
   };
 }

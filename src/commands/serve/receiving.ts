@@ -165,7 +165,7 @@ export function receiveChain(context: ServerContext, { ingest, cluster, ended }:
     ...events,
     filling() {
       const filler = state();
-      return filler === null ? null : { ...filler, followsNone };
+      return filler === null ? null : { ...filler, followsNone, archiveFailure: following?.state().failure ?? null };
     },
   };
 }

@@ -23,6 +23,8 @@ export interface Filling {
   goal?: number;
   /** Whether the data follow no archive, because they were restored to an earlier point. */
   followsNone?: boolean;
+  /** Why the archive of --from can't be followed; null if it can, or isn't followed. */
+  archiveFailure?: string | null;
 }
 
 export interface StateWatchOptions {
@@ -208,6 +210,7 @@ export function watchState(
       writeFailure: failing === null ? null : { problem: failing.message, remedy: failing.remedy },
       readFailure,
       ...blockers,
+      archiveFailure: options.filling()?.archiveFailure ?? null,
       source,
       nodeHeight,
       nodeFailure,
