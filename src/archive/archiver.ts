@@ -80,8 +80,11 @@ const divergedError = (location: string, identity: string, what: string): Operat
     `${otherLocationRemedy(location, identity)} Or restore the archive into another directory, and serve that one.`,
   );
 
-/** @throws OperatorError if the archive has another chain or log, or if it is public and should be private, or the reverse */
-function requireSame(location: string, stored: Identity, ownIdentity: Identity): void {
+/**
+ * Requires that an archive belongs to the log that is to be written to it.
+ * @throws OperatorError if the archive has another chain or log, or if it is public and should be private, or the reverse
+ */
+export function requireSameLog(location: string, stored: Identity, ownIdentity: Identity): void {
   if (stored.chain_id !== ownIdentity.chain_id) {
     throw new OperatorError(
       `The archive at ${location} belongs to ${chainOfIdentity(stored)}, but this log belongs to ${chainOfIdentity(ownIdentity)}.`,
@@ -228,7 +231,7 @@ export class Archiver {
     }
     const isCreated = stored === null && (await store.create(IDENTITY, identityBytes(ownIdentity)));
     const existing = isCreated ? ownIdentity : (stored ?? (await requireIdentity(store)));
-    requireSame(store.location, existing, ownIdentity);
+    requireSameLog(store.location, existing, ownIdentity);
     if (segments.length + open.length === 0) await this.#requireCreateOnly(existing);
     return existing;
   }

@@ -4,7 +4,7 @@ import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, write
 import { join } from 'node:path';
 import { Registry } from 'prom-client';
 import type { ServerStatus } from '../../src/api/stackside/server.ts';
-import { identityBytes, toIdentity } from '../../src/archive/archive.ts';
+import { type Identity, identityBytes, toIdentity } from '../../src/archive/archive.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { READ_TIMEOUT_MS } from '../../src/commands/cli/client.ts';
 import { runChecks } from '../../src/commands/doctor/checks.ts';
@@ -17,7 +17,7 @@ import { observerToml } from '../../src/node/node-config.ts';
 import { nodeRpc } from '../../src/node/rpc.ts';
 import { readSettings } from '../../src/settings/config.ts';
 import { beginMaking } from '../../src/store/files/staged-files.ts';
-import type { FileFates } from '../../src/store/files/status.ts';
+import { dataStateOf, type FileFates } from '../../src/store/files/status.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
 import { ingestOf, simulatedEvents } from '../support/data/ingest.ts';
 import { NO_NODE, serving } from '../support/servers/serving.ts';
@@ -442,6 +442,40 @@ test('without a server, reports a wrong --archive or --from', async () => {
     state: 'problem',
     message: expect.stringContaining(`No archive found at ${right}`),
   });
+});
+
+test('without a server, reports an archive that the server would refuse', async () => {
+  using around = dataDirectory();
+  using filled = ingestOf(simulatedEvents({ seed: 5, blocks: 1 }));
+  const path = join(around.path, 'archive');
+  mkdirSync(path);
+  const archiveOf = async (stored: Identity, data: string, flags: Record<string, string | boolean> = {}) => {
+    writeFileSync(join(path, 'archive.json'), identityBytes(stored));
+    const fixed = { data, archive: path, apiPort: '0', eventPort: '0', nodeRpc: NO_NODE };
+    const facts = await gatherFacts(readSettings({ ...fixed, ...flags }, {}), nodeRpc(NO_NODE), systemClock);
+    return checkFacts(facts).archive;
+  };
+  const { chainId, identity } = dataStateOf(filled.path);
+  const [own, other] = [identity!, '0'.repeat(32)];
+  const empty = join(around.path, 'empty');
+  expect(await archiveOf(toIdentity(chainId!, own, false), filled.path)).toMatchObject({ state: 'ok' });
+  expect(await archiveOf(toIdentity(chainId!, other, false), filled.path)).toMatchObject({
+    state: 'problem',
+    message: expect.stringContaining(`belongs to the log ${other}, but this server has the log ${own}`),
+  });
+  expect(await archiveOf(toIdentity(1, own, false), filled.path)).toMatchObject({
+    state: 'problem',
+    message: expect.stringContaining('but this log belongs to testnet'),
+  });
+  for (const data of [filled.path, empty]) {
+    expect(await archiveOf(toIdentity(chainId!, own, true), data)).toMatchObject({
+      state: 'problem',
+      message: `The archive at ${path} is public, and --archive-public is not given.`,
+    });
+    expect(await archiveOf(toIdentity(chainId!, own, true), data, { archivePublic: true })).toMatchObject({
+      state: 'ok',
+    });
+  }
 });
 
 test('while a server runs, also checks the archive of --from, and not whether --archive can be written', async () => {

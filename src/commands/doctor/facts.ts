@@ -3,7 +3,8 @@ import { existsSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { Value } from '@sinclair/typebox/value';
 import { ServerStatus } from '../../api/stackside/server.ts';
-import { requireIdentity } from '../../archive/archive.ts';
+import { readIdentity, requireIdentity, toIdentity } from '../../archive/archive.ts';
+import { requireSameLog } from '../../archive/archiver.ts';
 import { openArchive } from '../../archive/open.ts';
 import type { Clock } from '../../base/clock.ts';
 import { OperatorError } from '../../base/errors.ts';
@@ -16,6 +17,7 @@ import { type NodeConfig, nodeToken, readNodeConfig } from '../../node/node-conf
 import { infoOrReason, type NodeInfo, type NodeRpc, NodeUnreachableError } from '../../node/rpc.ts';
 import type { Settings } from '../../settings/config.ts';
 import { objectStoreAt } from '../../storage/location.ts';
+import type { ObjectStore } from '../../storage/object-store.ts';
 import { indexPath, journalPath } from '../../store/files/database.ts';
 import { requireJournal } from '../../store/files/journal-link.ts';
 import { dataStateOf, directoryStatus, type FileFates, fileFates, freeBytes } from '../../store/files/status.ts';
@@ -139,6 +141,24 @@ async function askServer(url: string, clock: Clock): Promise<Pick<Facts, 'server
   return { server: status, alerts: alerts.filter(({ state }) => state === 'firing' || state === 'pending') };
 }
 
+/**
+ * Requires that an archive, if there is one, belongs to the log of the data directory. Without data, or if the data can't be read,
+ * compares only whether both are public.
+ * @throws OperatorError
+ */
+async function requireOwnArchive(store: ObjectStore, { data, archivePublic }: Settings): Promise<void> {
+  const stored = await readIdentity(store);
+  if (stored === null) return;
+  const own = valueOrError(() =>
+    onFile(indexPath(data), () => (isPresent(indexPath(data)) ? dataStateOf(data) : null)),
+  ).value;
+  const { chainId, identity } = {
+    chainId: own?.chainId ?? stored.chain_id,
+    identity: own?.identity ?? stored.identity,
+  };
+  requireSameLog(store.location, stored, toIdentity(chainId, identity, archivePublic));
+}
+
 /** Checks that the archive can be written, and that of --from can be read. @returns their locations */
 async function checkArchives(settings: Settings, clock: Clock): Promise<Facts['archives']> {
   const { archive, from, data } = settings;
@@ -147,6 +167,7 @@ async function checkArchives(settings: Settings, clock: Clock): Promise<Facts['a
     if (archive !== null) {
       const store = objectStoreAt(archive, data);
       await store.check();
+      await requireOwnArchive(store, settings);
       locations.push(store.location);
     }
     if (from !== null) {
