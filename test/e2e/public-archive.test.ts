@@ -3,10 +3,11 @@
  * another server restores from there and follows a separate node. STACKSIDE_BINARY names an executable.
  */
 import { afterAll, beforeAll, expect, test } from 'bun:test';
-import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { zstdDecompressSync } from 'bun';
 import { HEAD, readHead } from '../../src/archive/head.ts';
+import { loadOrCreateSigner } from '../../src/archive/signing.ts';
 import { EXIT } from '../../src/base/errors.ts';
 import { postEvents } from '../../src/devnet/node-event.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
@@ -14,6 +15,7 @@ import { silentMachine } from '../../src/hooks/machine.ts';
 import { directoryFiles } from '../../src/storage/location.ts';
 import { LOG_IDENTITY } from '../../src/store/ingest/commands.ts';
 import { definition } from '../hooks/server.ts';
+import { archive } from '../support/data/archive.ts';
 import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
 import { journalRows } from '../support/data/tables.ts';
 import { problemsIn } from '../support/recounts/recounts.ts';
@@ -170,6 +172,31 @@ test('the commands take the URL and the key', async () => {
   expect([backup.code, modesIn('backup')]).toEqual([0, [0o755, 0o644]]);
   const unsigned = await stackside('restore', web.url, '--archive-unsigned', '--data', pathOf('unsigned'));
   expect([unsigned.code, unsigned.stderr]).toEqual([0, expect.stringContaining('This archive is not verified')]);
+});
+
+test('status and verify report a missing segment and a missing open part of a signed archive', async () => {
+  await untilAllArchived();
+  const place = pathOf('spoiled');
+  cpSync(pathOf('archive'), place, { recursive: true });
+  const head = (await readHead(directoryFiles(place), key))!;
+  const report = async (command: string, location = place) => {
+    const { code, stdout } = await stackside('archive', command, location, '--archive-public-key', key);
+    return [code, stdout];
+  };
+  expect((await report('status'))[0]).toBe(0);
+  rmSync(join(place, head.open!));
+  const lacks = expect.stringContaining(`${head.open} is missing or differs from the signed list`);
+  for (const command of ['status', 'verify']) expect(await report(command)).toEqual([EXIT.difference, lacks]);
+  using mirror = webServer(place);
+  expect(await report('status', mirror.url)).toEqual([EXIT.difference, lacks]);
+  const segments = pathOf('segments');
+  await archive(pathOf('first'), directoryFiles(segments), 'one', { signer: loadOrCreateSigner(pathOf('first')) });
+  expect((await report('status', segments))[0]).toBe(0);
+  const [, name] = (await readHead(directoryFiles(segments), key))!.segments;
+  rmSync(join(segments, name!));
+  const missing = expect.stringContaining(`${name} is missing`);
+  for (const command of ['status', 'verify'])
+    expect(await report(command, segments)).toEqual([EXIT.difference, missing]);
 });
 
 test('a missing or wrong public key prevents a restore', async () => {

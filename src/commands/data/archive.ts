@@ -34,10 +34,11 @@ import { etaText, progressLines, secondaryIndexReport } from '../cli/progress.ts
 import { serverVersion } from '../cli/this-program.ts';
 import { commandLog } from './command-log.ts';
 
+const lackText = (name: string, entry: number): string =>
+  `${name} is missing or differs from the signed list, so the last entries up to ${entry} are missing`;
+
 const lacksOpenPart = (name: string, entry: number): void =>
-  void process.stderr.write(
-    `${name} is missing or differs from the signed list, so the last entries up to ${entry} are missing. They may arrive later.\n`,
-  );
+  void process.stderr.write(`${lackText(name, entry)}. They may arrive later.\n`);
 
 /** Makes a function that prints, once, that requests to the archive's server are repeated. @param erase removes a progress line */
 function retryReport(erase = (): void => {}): (reason: string) => void {
@@ -50,31 +51,55 @@ function retryReport(erase = (): void => {}): (reason: string) => void {
   };
 }
 
+interface ShownArchive {
+  store: ObjectStoreReads;
+  identity: Identity;
+  /** The archive's objects as they are listed, even if a signed list names them; null for a URL, which lists nothing. */
+  files: ObjectStoreReads | null;
+  /** Fault of the open part that a signed list names, once it was read; null if there is none. */
+  openFault: () => string | null;
+}
+
 /**
  * Opens an archive to show it. This needs no key, but without a key, the shown content may be wrong.
  * @throws OperatorError if there is no archive
  */
-async function archiveAt(
-  { archivePublicKey, archiveUnsigned }: Trust,
-  locationText: string,
-): Promise<{ store: ObjectStoreReads; identity: Identity }> {
+async function archiveAt({ archivePublicKey, archiveUnsigned }: Trust, locationText: string): Promise<ShownArchive> {
   const location = archiveLocation(locationText);
   const isSigned = archivePublicKey !== null || isWeb(location);
   const trust = { archivePublicKey, archiveUnsigned };
   const retrying = retryReport();
-  const store = isSigned
-    ? await openArchive({ location, directory: null, trust, clock: systemClock, lacks: lacksOpenPart, retrying })
-    : objectStoreAt(location, null, { retrying });
-  return { store, identity: await requireIdentity(store) };
+  const files = isWeb(location) ? null : objectStoreAt(location, null, { retrying });
+  let openFault: string | null = null;
+  const lacks = (name: string, entry: number): void => {
+    openFault = lackText(name, entry);
+  };
+  const store =
+    files !== null && !isSigned
+      ? files
+      : await openArchive({ location, directory: null, trust, clock: systemClock, lacks, retrying });
+  return { store, identity: await requireIdentity(store), files, openFault: () => openFault };
 }
 
-async function endReport(store: ObjectStoreReads) {
+/** Returns the fault of the first sealed segment that the list of an archive names but its storage lacks; null if there is none. */
+async function findMissingSegment({ store, files }: ShownArchive): Promise<string | null> {
+  if (files === null || files === store) return null;
+  // Segments are never removed, so list the storage last.
+  const named = (await listContents(store)).segments.map(segmentName);
+  const stored = new Set((await listContents(files)).segments.map(segmentName));
+  const missing = named.find((name) => !stored.has(name));
+  return missing === undefined ? null : `${missing} is missing`;
+}
+
+async function endReport(archive: ShownArchive) {
+  const { store, openFault } = archive;
   const { segments, open, linked, last: sealed, fault: faultOfList, part } = await findEnd(store);
   const newest = linked.at(-1);
   const end =
     part ??
     (newest === undefined ? null : await readSealedSegment(store, newest.range, newest.previous).catch(faultIn));
-  const fault = faultOfList ?? (typeof end === 'string' ? end : null);
+  const faultOfEnd = typeof end === 'string' ? end : null;
+  const fault = faultOfList ?? (await findMissingSegment(archive)) ?? faultOfEnd ?? openFault();
   const last = typeof end === 'string' ? undefined : end?.entries.at(-1);
   const json = {
     segments: segments.length,
@@ -94,11 +119,12 @@ async function endReport(store: ObjectStoreReads) {
   return { json, lines };
 }
 
-/** Prints where an archive ends. @returns whether it has no gap and the object at its end is sound */
+/** Prints where an archive ends. @returns whether it has no gap and the objects at its end are sound */
 export async function reportArchive(trust: Trust, location: string, format: OutputFormat): Promise<boolean> {
-  const { store, identity } = await archiveAt(trust, location);
+  const archive = await archiveAt(trust, location);
+  const { store, identity } = archive;
   const chain = chainOfIdentity(identity);
-  const end = await endReport(store);
+  const end = await endReport(archive);
   const bases = await listBases(store);
   const base = await readNewestBase(store);
   if (format === 'json') {
@@ -141,17 +167,20 @@ export async function listArchive(trust: Trust, location: string, format: Output
   await printLines(rows.map(line));
 }
 
-async function* verifiedObjects(store: ObjectStoreReads): AsyncGenerator<VerifiedObject> {
+async function* verifiedObjects({ store, openFault }: ShownArchive): AsyncGenerator<VerifiedObject> {
   yield* verifySegments(store);
+  const fault = openFault();
+  if (fault !== null) yield { name: '', first: 0, last: 0, fault };
   yield* verifyBases(store);
 }
 
 /** Reads and verifies every object of an archive. @returns whether nothing is wrong */
 export async function verifyArchive(trust: Trust, location: string, format: OutputFormat): Promise<boolean> {
-  const { store } = await archiveAt(trust, location);
+  const archive = await archiveAt(trust, location);
+  const { store } = archive;
   const progress = progressLines(process.stderr);
   let [sound, isSound] = [0, true];
-  for await (const object of verifiedObjects(store)) {
+  for await (const object of verifiedObjects(archive)) {
     const { name, fault, last } = object;
     if (format === 'json') process.stdout.write(`${JSON.stringify(object)}\n`);
     if (fault === null) {

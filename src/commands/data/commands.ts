@@ -176,7 +176,7 @@ export const restore = command('restore', {
 
 const archiveStatus = command('archive', {
   name: 'status',
-  summary: 'Show the chain, newest base and last entry of an archive, and missing objects',
+  summary: 'Show the chain, newest base, end and missing segments of an archive (not of a URL)',
   example: 'stackside archive status s3://backups/stacks',
   arguments: [ARCHIVE],
   options: [formatOption('Output format; json prints one object')],
@@ -196,7 +196,7 @@ const archiveList = command('archive', {
 
 const archiveVerify = command('archive', {
   name: 'verify',
-  summary: 'Read an archive, and verify all its segments and bases',
+  summary: 'Read and verify every object of an archive: all its segments and bases',
   example: 'stackside archive verify s3://backups/stacks',
   arguments: [ARCHIVE],
   options: [formatOption('Output format; json prints a line for each object')],
