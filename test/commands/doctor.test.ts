@@ -353,8 +353,16 @@ test('the check of an archive reports no problem before the first upload, nor of
   const cluster = { name: 'a' } as ServerStatus['cluster'];
   expect(checkFacts(server({ archive: null, cluster })).archive).toEqual({
     state: 'skipped',
-    message: "This host doesn't write the archive. At most one host of a cluster does.",
+    message:
+      "This host doesn't write the archive. The host that delivers chainhooks writes the archive, if it has --archive: give all hosts the same one.",
   });
+  const settings = { ...WELL.settings, archive: null };
+  expect(checkFacts({ settings, ...server({ archive: null, cluster }) }).archive).toEqual({
+    state: 'skipped',
+    message:
+      'This host has no archive. The host that delivers chainhooks writes the archive, if it has --archive: give all hosts the same one.',
+  });
+  expect(checkFacts({ settings, ...server({ archive: null }) }).archive?.message).toBe('No archive is written.');
   expect(checkFacts(server({ archive: null })).archive).toMatchObject({ state: 'problem' });
 });
 

@@ -32,6 +32,8 @@ const problem = (message: string, remedy: string, observer?: string): Finding =>
 
 const NO_SERVER = 'No server answers with these settings.';
 const NO_NODE = "The node doesn't answer.";
+const ONE_WRITER =
+  'The host that delivers chainhooks writes the archive, if it has --archive: give all hosts the same one.';
 
 /** Maximum seconds between the clocks of this machine and the node: webhooks are signed with the time. */
 const MAX_CLOCK_DIFFERENCE = 10;
@@ -201,13 +203,13 @@ const checks: Readonly<Record<string, (facts: Facts) => Finding>> = {
     }
     if (archives !== null && archives.error !== null) return problem(archives.error.message, archives.error.remedy);
     if (archive === null && server.archive == null) {
+      const unwritten = server.cluster === null ? 'No archive is written.' : `This host has no archive. ${ONE_WRITER}`;
       return archives === null
-        ? skipped('No archive is written.')
-        : ok(`${archives.value.join(' and ')} can be reached. No archive is written.`);
+        ? skipped(unwritten)
+        : ok(`${archives.value.join(' and ')} can be reached. ${unwritten}`);
     }
     if (server.archive === null) {
-      if (server.cluster !== null)
-        return skipped("This host doesn't write the archive. At most one host of a cluster does.");
+      if (server.cluster !== null) return skipped(`This host doesn't write the archive. ${ONE_WRITER}`);
       return problem(
         `The server doesn't write the archive at ${withoutCredentials(archive ?? '')}.`,
         'Restart the server with --archive.',
