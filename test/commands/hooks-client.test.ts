@@ -7,6 +7,7 @@ import { ask, call, keyFor as keyOf, printSignInLink } from '../../src/commands/
 import { adminKeyOf } from '../../src/hooks/access/keys.ts';
 import { readSettingsOf } from '../../src/settings/config.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
+import { serving } from '../support/servers/serving.ts';
 
 const [directory, empty] = [dataDirectory(), dataDirectory()];
 const key = adminKeyOf(directory.path);
@@ -52,6 +53,16 @@ test('the key of a given file is used first, and is sent to another machine only
   expect(keyFor({ url: HERE }, { ...variables, STACKSIDE_HOOK_KEY: 'of-a-consumer' })).toBe('of-a-consumer');
   const missing = join(empty.path, 'nowhere.key');
   expect(() => keyFor({ url: HERE, adminKey: missing }, {})).toThrow("nowhere.key doesn't exist");
+});
+
+test('advises to use a server that accepts events if a process only reads', async () => {
+  using directory = dataDirectory();
+  await using reader = await serving({ mode: 'read' }, directory.path);
+  const error = await call({ url: reader.api, key: null }, 'GET', '/me').catch((thrown: unknown) => thrown);
+  expect(error).toMatchObject({
+    message: expect.stringContaining('This process only reads'),
+    remedy: expect.stringContaining('give the URL of a server that accepts events with --url'),
+  });
 });
 
 test('the key in STACKSIDE_HOOK_KEY comes first', () => {

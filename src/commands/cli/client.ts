@@ -56,6 +56,7 @@ const OK = 200;
 const BAD_REQUEST = 400;
 const UNAUTHORIZED = 401;
 const NOT_FOUND = 404;
+const UNAVAILABLE = 503;
 
 export interface Answer {
   status: number;
@@ -148,6 +149,9 @@ function remedyFor(status: number): string {
   }
   if (status === NOT_FOUND) {
     return '`stackside hooks list` prints the ids of chainhooks, and `stackside hooks deliveries` the ids of deliveries.';
+  }
+  if (status === UNAVAILABLE) {
+    return 'If that process only reads, give the URL of a server that accepts events with --url. Otherwise, run the command again later.';
   }
   return 'Correct the value that the error names. Nothing was changed.';
 }
