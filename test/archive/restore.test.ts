@@ -107,6 +107,9 @@ test('a restored server continues the archive with its own open part', async () 
 
 describe('a restore to an earlier end', () => {
   const store = directoryFiles(original);
+  const lastHeight = Math.max(
+    ...rows.filter(({ path }) => path === '/new_block').map(({ text }) => JSON.parse(text).block_height),
+  );
 
   test('stops at an entry anywhere in a segment', async () => {
     for (const entry of [entryOf(1), 20, rows.length]) {
@@ -116,8 +119,8 @@ describe('a restore to an earlier end', () => {
     }
   });
 
-  test("stops at the archive's last entry if the end is beyond it, and still changes the identity", async () => {
-    for (const until of [{ height: 1_000 }, { time: 2 ** 52 }]) {
+  test("stops at the archive's last entry if nothing comes after the end, and still changes the identity", async () => {
+    for (const until of [{ height: lastHeight }, { time: 2 ** 52 }]) {
       const into = folder();
       const leftNothingOut = mock();
       expect(await restoredFrom(store, into, { until, leftNothingOut })).toBe(rows.length + 1);
@@ -156,8 +159,11 @@ describe('a restore to an earlier end', () => {
     expect(restoredUntil(into)).toEqual({ entry: entry, state: stateUntil(entry) });
   });
 
-  test('rejects an entry that the archive lacks, and creates nothing', async () => {
+  test('rejects an entry and a height that the archive lacks, and creates nothing', async () => {
     const into = folder();
+    expect(await refusal(restoredFrom(store, into, { until: { height: lastHeight + 1 } }))).toBe(
+      `The archive at ${original} ends with block ${lastHeight}, before block ${lastHeight + 1}.`,
+    );
     expect(await refusal(restoredFrom(store, into, { until: { entry: rows.length + 1 } }))).toContain(
       `ends with entry ${rows.length}, before entry ${rows.length + 1}`,
     );
