@@ -68,6 +68,8 @@ export interface StateReadings {
   isHost: boolean;
   /** How far a host of a cluster is behind the shared log, and whether the log answers; null if it isn't behind. */
   log: { reason: string; isReachable: boolean } | null;
+  /** Whether the last request to the shared log failed, so that events wait; false without a cluster. */
+  isLogSilent: boolean;
   /** The work of a devnet before its chain can be used, or the problem that prevents it; null for other servers. */
   preparation: Obstacle | null;
   /** Time since the start of the process. */
@@ -135,6 +137,8 @@ const STARTING_BLOCKS = 100;
 
 const WAIT = 'Wait.';
 const START_NODE = 'Start the node, or name the address of its RPC interface with --node-rpc.';
+const CHECK_POSTGRES =
+  "Check that the cluster's PostgreSQL runs, can be reached and accepts the login. Stackside continues by itself.";
 const CHECK_ARCHIVE = 'Check the archive of --from. Stackside retries automatically.';
 
 /** The step for a process that accepts no events: its blocks come from other hosts, or from another process. */
@@ -243,11 +247,7 @@ type Rule = (readings: StateReadings) => StatusText | null;
 /** The rules by state, in the order in which they apply: the order of {@link serverStates}. */
 const rules: Readonly<Record<Exclude<ServerState, 'live'>, Rule>> = {
   cannot_write({ writeFailure, log }) {
-    if (log?.isReachable === false) {
-      const next =
-        "Check that the cluster's PostgreSQL runs, can be reached and accepts the login. Stackside continues by itself.";
-      return describe(log.reason, next);
-    }
+    if (log?.isReachable === false) return describe(log.reason, CHECK_POSTGRES);
     if (writeFailure === null) return null;
     return describe(
       `Nothing can be written: ${writeFailure.problem}`,
@@ -335,10 +335,13 @@ const rules: Readonly<Record<Exclude<ServerState, 'live'>, Rule>> = {
   },
 
   catching_up(readings) {
-    const { refusal, log } = readings;
+    const { refusal, log, isLogSilent } = readings;
     if (log !== null) return describe(log.reason, WAIT);
     const isBehind = lagOf(readings) > BLOCKS_BEHIND && isMoving(readings);
     if (!isBehind && refusal === null) return null;
+    if (isLogSilent) {
+      return describe(`${positions(readings)}. PostgreSQL doesn't answer, so events wait`, CHECK_POSTGRES);
+    }
     const gap = refusal === null ? '' : `. ${sentence(refusal.problem)} Stackside fills the gap`;
     const secondsLeft = leftOf(readings);
     const remaining = secondsLeft === null ? '' : `, ${durationInWords(secondsLeft)} left`;

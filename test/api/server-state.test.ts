@@ -30,6 +30,7 @@ const LIVE: StateReadings = {
   preparation: null,
   isHost: false,
   log: null,
+  isLogSilent: false,
   secondsSinceStart: 1_000,
   secondsSinceEvent: 1,
   secondsSinceMove: 1,
@@ -51,6 +52,8 @@ const STARTED_AT_4900 = 'Starting at block 4,900. The index is at block 4,920, a
 const CHECK_OBSERVER =
   'Check that the node still has the observer section in its configuration, and that it was restarted since.';
 const START_NODE = 'Start the node, or name the address of its RPC interface with --node-rpc.';
+const CHECK_POSTGRES =
+  "Check that the cluster's PostgreSQL runs, can be reached and accepts the login. Stackside continues by itself.";
 const CHECK_ARCHIVE = 'Check the archive of --from. Stackside retries automatically.';
 const CHECK_WRITER = 'Check the state of the server that writes to this directory.';
 const OLD_TIP = 'The newest block is 2 hours old.';
@@ -74,7 +77,7 @@ const texts: readonly [
     { log: { reason: "The cluster's log has not answered for 2 minutes.", isReachable: false } },
     'cannot_write',
     "The cluster's log has not answered for 2 minutes.",
-    "Check that the cluster's PostgreSQL runs, can be reached and accepts the login. Stackside continues by itself.",
+    CHECK_POSTGRES,
   ],
   [
     { readFailure: 'No index found at /srv/index.db.' },
@@ -168,6 +171,12 @@ const texts: readonly [
     'Wait.',
   ],
   [
+    { height: 4_000, blocksPerSecond: 20, isLogSilent: true },
+    'catching_up',
+    "The index is at block 4,000, and the node is at block 5,000. PostgreSQL doesn't answer, so events wait.",
+    CHECK_POSTGRES,
+  ],
+  [
     { log: { reason: 'This host is at entry 1.', isReachable: true } },
     'catching_up',
     'This host is at entry 1.',
@@ -243,6 +252,7 @@ test.each([
   [{ tipAge: 3_601 }, 'stale'],
   [{ tipAge: null }, 'live'],
   [{ nodeHeight: null, secondsSinceEvent: 1_799 }, 'live'],
+  [{ height: 4_998, isLogSilent: true }, 'live'],
   [{ nodeHeight: null, secondsSinceEvent: 59, archiveFailure: 'away' }, 'live'],
   [{ secondsSinceEvent: 60, archiveFailure: 'away' }, 'live'],
   [{ ...EMPTY, secondsSinceEvent: 1 }, 'starting'],
@@ -277,6 +287,7 @@ describe('with random readings', () => {
     archiveFailure: orNull(text),
     preparation: fc.constant(null),
     isHost: fc.boolean(),
+    isLogSilent: fc.boolean(),
     log: orNull(fc.record({ reason: text, isReachable: fc.boolean() })),
     secondsSinceStart: seconds,
     secondsSinceEvent: orNull(seconds),

@@ -263,6 +263,8 @@ export async function joinCluster(options: JoinOptions) {
     },
     /** How far this host is behind the log, if that is too far to answer; null if it isn't. */
     behind: () => explainLag(host.state()),
+    /** Whether the log, which answered before, didn't answer the last request. */
+    isSilent: () => host.state().head !== null && !host.state().reachable,
     /** Resolves with the error that ended the host; only the operator can resolve it. */
     failed: failed.promise,
     async stop(): Promise<void> {
