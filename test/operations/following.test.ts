@@ -380,3 +380,21 @@ test('a server with data of an earlier point does not advise to follow an archiv
   await until(async () => (await readiness()).reason.includes("can't be filled"), 'the failed fill');
   expect((await readiness()).next).toContain('use --from with a new --data directory');
 });
+
+test('the state of a server without a node names the failure of the archive that it follows', async () => {
+  const [data, path] = [folder(), folder()];
+  cpSync(original, path, { recursive: true });
+  await restoredFrom(directoryFiles(path), data);
+  const aMinute = 60_000;
+  const clock = heldClock([LOOK_MS, SILENT_MS, aMinute], () => Date.now() + clock.monotonic());
+  await using server = await serving({ from: path }, data, {}, { clock });
+  rmSync(path, { recursive: true });
+  clock.pass(SILENT_MS);
+  clock.pass(aMinute);
+  const readiness = async () => (await (await server.get('/ready')).json()) as { reason: string; next: string };
+  await until(async () => {
+    clock.pass(LOOK_MS);
+    return (await readiness()).next.startsWith('Check the archive of --from.');
+  }, 'the failure in the state');
+  expect((await readiness()).reason).toContain("The archive can't be followed: ");
+});

@@ -3,7 +3,7 @@
  * offered to the writer, like a node's. So the data's own log stays the truth, and an event that it has changes nothing.
  */
 
-import { entriesAfter } from '../../archive/archive.ts';
+import { entriesAfter, requireIdentity } from '../../archive/archive.ts';
 import { filesAt } from '../../archive/open.ts';
 import { type FollowEvent, findEntryBefore, findEntryBelow, heightOf } from '../../archive/restore.ts';
 import { type Clock, microseconds } from '../../base/clock.ts';
@@ -243,7 +243,12 @@ export function serverFollowing(
     node,
     clock,
     log,
-    open: () => openSource({ from, settings, clock, log }, settings.data),
+    async open() {
+      const archive = await openSource({ from, settings, clock, log }, settings.data);
+      // A removed archive without a head lists nothing, like an archive that has nothing new.
+      if (archive.listsAtOnce !== true) await requireIdentity(archive);
+      return archive;
+    },
     claim: async () => (cluster === null ? noLease : cluster.claim('follow')),
   });
   return { ...following, around: node.around, fill: node.fill };
