@@ -186,7 +186,9 @@ describe('a reader without an index', () => {
 
     rmSync(indexPath(directory.path));
     snapshots.look();
-    expect(await whyNot(snapshots)).toBe(missing);
+    expect(await whyNot(snapshots)).toBe(
+      `The index ${indexPath(directory.path)} is missing, but ${directory.path} contains a journal.`,
+    );
     expect(snapshots.logged.length).toBe(3);
   });
 
