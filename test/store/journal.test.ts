@@ -258,7 +258,7 @@ test.each<[string, (bytes: Buffer) => Buffer]>([
   ['damaged', (bytes) => bytes.fill(0xff, 100, 200)],
   ['cut off in its header', (bytes) => bytes.subarray(0, 50)],
   ['cut off in its middle', (bytes) => bytes.subarray(0, bytes.length >> 1)],
-])('an index that is %s is rebuilt without force and reported, and its journal can be exported', (_, damage) => {
+])('an index that is %s is rebuilt by force, and its journal can be exported', (_, damage) => {
   using directory = copyOf(whole);
   const before = tables(directory.path);
   const path = indexPath(directory.path);
@@ -267,9 +267,11 @@ test.each<[string, (bytes: Buffer) => Buffer]>([
   const journal = openWholeJournal(directory.path);
   expect(journal.lastId()).toBe(entryOf(events.length));
   journal.close();
-  const reported: string[] = [];
-  rebuildIndex({ directory: directory.path, unpreserved: (unreadable) => reported.push(unreadable) });
-  expect(reported).toEqual([path]);
+  const error = refusal(() => rebuild(directory.path));
+  expect(error.message).toBe(`${path} can't be read, so it can't be compared with the journal.`);
+  expect(error.remedy).toStartWith('If the journal belongs to this directory, add --force.');
+  expect(readFileSync(path).equals(damaged)).toBe(true);
+  rebuild(directory.path, true);
   expect(tables(directory.path)).toEqual(before);
 });
 

@@ -101,7 +101,7 @@ export const rebuild = command('rebuild', {
   summary: 'Rebuild the index from the journal',
   example: 'stackside rebuild --data /srv/stacks',
   options: [
-    switchOption('--force', 'Rebuild even if this loses data that the journal lacks'),
+    switchOption('--force', "Rebuild even if the index has events that the journal lacks, or can't be read"),
     switchOption('--beside', 'Rebuild while a server runs, which then switches to the new index'),
   ],
   run: async ({ settings }, options: { force: boolean; beside: boolean }) =>

@@ -29,10 +29,6 @@ export async function runRebuild(
   const { making, done } = secondaryIndexReport();
   const options: RebuildOptions = {
     making,
-    unpreserved: (path) =>
-      process.stderr.write(
-        `${path} can't be read. The next start makes the indexes of --log-index and --call-index again.\n`,
-      ),
     directory: settings.data,
     chainId: null,
     machine: silentMachine,

@@ -6,6 +6,7 @@
 import { type Database, SQLiteError } from 'bun:sqlite';
 import { existsSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { OperatorError } from '../../base/errors.ts';
 import { syncDirectory } from '../../base/files.ts';
 import { type StoreFailure, unavailable } from '../../base/system-errors.ts';
 import {
@@ -83,12 +84,11 @@ function requireNoForeign(path: string): void {
 /**
  * Makes an index with the preserved rows, in the staging directory. Called with the rebuild's lock held; another process may
  * write to the present index at that time.
- * @param force whether to replace a database of another program, or an index that can't be opened
- * @param unpreserved called if the present index can't be read, so that the new one lacks the preserved rows
+ * @param force whether to replace an index that can't be read, and so can't be compared with the journal
  * @returns the staging directory
- * @throws OperatorError without `force`, if the present index can't be opened, or isn't an index
+ * @throws OperatorError if the present index can't be read, or isn't an index
  */
-export function openStaging(directory: string, force: boolean, unpreserved: (path: string) => void): string {
+export function openStaging(directory: string, force: boolean): string {
   clearStaging(directory);
   const [path, staging] = [indexPath(directory), join(directory, STAGING)];
   using db = openWriter(staging, { load: 'bulk' });
@@ -99,8 +99,13 @@ export function openStaging(directory: string, force: boolean, unpreserved: (pat
     }
   } catch (cause) {
     if (!isOfOldIndex(cause)) throw cause;
-    if (!force && unavailable(cause)?.failure === 'not_openable') throw cause;
-    unpreserved(path);
+    if (!force) {
+      throw new OperatorError(
+        `${path} can't be read, so it can't be compared with the journal.`,
+        'If the journal belongs to this directory, add --force. The next start makes the indexes of --log-index and --call-index again.',
+        { cause },
+      );
+    }
   }
   return staging;
 }

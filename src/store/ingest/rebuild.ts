@@ -53,8 +53,6 @@ export interface RebuildOptions extends Omit<IngestOptions, 'staging'> {
   free?: (directory: string) => number | null;
   /** Called with each secondary index before it is made. */
   making?: (progress: SecondaryIndexProgress) => void;
-  /** Called with the present index if it can't be read, so that the next start makes the indexes of decoded values again. */
-  unpreserved?: (path: string) => void;
 }
 
 /** Bytes of free disk space that a rebuild leaves to a running server. */
@@ -110,7 +108,7 @@ export interface Rebuild extends Disposable {
  *   if another process writes or makes an index, or the lock is lost
  */
 export function beginRebuild(options: RebuildOptions): Rebuild {
-  const { directory, force, beside = false, making = () => {}, unpreserved = () => {} } = options;
+  const { directory, force, beside = false, making = () => {} } = options;
   requireFinished(directory);
   if (!isPresent(journalPath(directory))) {
     throw new OperatorError(
@@ -124,7 +122,7 @@ export function beginRebuild(options: RebuildOptions): Rebuild {
   resources.defer(() => clearStaging(directory));
   requireNothingLost(options);
   const limit: Pick<IngestOptions, 'maxBytes'> = beside ? { maxBytes: requireServable(options) } : {};
-  const staging = openStaging(directory, force, unpreserved);
+  const staging = openStaging(directory, force);
   const opened = resources.use(new DisposableStack());
   const ingest = openIngest({ ...options, ...limit, load: 'bulk', staging, replayTo: 0 });
   opened.defer(() => ingest.close());
