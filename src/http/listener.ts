@@ -104,6 +104,8 @@ export interface HttpListenerOptions<Data> {
 
 /** Bytes over the limit that the listener accepts, so that the handler can refuse the body and log the refusal. */
 const BODY_MARGIN = 1024;
+/** How many times the limit a refused body may be long, so that the listener discards it instead of closing the connection. */
+const MAX_DISCARDED_BODIES = 4;
 
 const MALFORMED = 'The Host header or the target of the request is malformed';
 
@@ -143,10 +145,11 @@ export function listenHttp<Data>({
   const handle: Handler<Data> = (request, server) => {
     const url = absoluteUrl(request);
     if (url === null) return refuse(400, MALFORMED);
-    if (Number(request.headers.get('content-length') ?? 0) > bodyLimit + BODY_MARGIN) {
+    const length = Number(request.headers.get('content-length') ?? 0);
+    if (length > bodyLimit + BODY_MARGIN) {
       const refusal = refuse(413, `No request may have a body of more than ${bodyLimit} bytes`);
-      // Otherwise, the server would receive and discard the whole body.
-      refusal.headers.set('connection', 'close');
+      // The server receives and discards the body: some clients read no response before they have sent everything.
+      if (length > MAX_DISCARDED_BODIES * bodyLimit) refusal.headers.set('connection', 'close');
       return refusal;
     }
     const plain = withPlainPath(url);
