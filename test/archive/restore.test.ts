@@ -216,6 +216,10 @@ test('a restore that stopped before its marker continues, and nothing else opens
   mkdirSync(join(into, 'restore'), { recursive: true });
   for (const open of [openAt, openJournalReader, rebuildAt])
     expect(() => open(into)).toThrow(`${into} contains an unfinished restore.`);
+  // SQLite would replay the log of a deleted index into the restored one.
+  writeFileSync(join(into, 'index.db-wal'), 'a log');
+  expect(await refusal(restoredFrom(directoryFiles(original), into))).toContain('holds data already');
+  rmSync(join(into, 'index.db-wal'));
   await restoredFrom(directoryFiles(original), into);
   expect(everything(into)).toEqual(everything(source));
   // The last step removes the staging directory; a crash may leave it.

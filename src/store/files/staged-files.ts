@@ -13,7 +13,7 @@ import { isUnfinished, markerPath, stagingOf } from './unfinished.ts';
 
 /** @throws OperatorError if a directory has data, and no restore into it is unfinished */
 function requireNoData(directory: string): void {
-  if (isUnfinished(directory)) return;
+  if (existsSync(markerPath(directory))) return;
   const leftover = [indexPath(directory), journalPath(directory)]
     .flatMap((path) => [path, `${path}-wal`, `${path}-journal`])
     .find((path) => existsSync(path));
