@@ -165,7 +165,7 @@ async function succeed<T>({ location, clock, random, retrying }: Transfer, attem
   if (!(result instanceof RetryError)) return result;
   throw new TemporaryError(
     `${location} can't be reached: ${result.message}.`,
-    'Check the location and its server. A running Stackside retries by itself. If a command ended, run it again: a restore or an import continues.',
+    'Check the location and its server. A running Stackside retries by itself. After that, run a command again: a restore or an import continues where it stopped.',
     { cause: result },
   );
 }

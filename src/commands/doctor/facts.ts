@@ -186,7 +186,7 @@ function readData({ data, from }: Settings): Facts['data'] {
   const paths = [indexPath(data), journalPath(data)];
   const isEmpty = valueOrError(() => !paths.some(isPresent)).value === true;
   // With --from, the server itself continues an unfinished restore, which moves the journal before the index.
-  const isRestoring = isUnfinished(data);
+  const isRestoring = valueOrError(() => isUnfinished(data)).value === true;
   if (isRestoring ? from !== null && !isPresent(indexPath(data)) : isEmpty) return null;
   const facts = valueOrError(() =>
     onFile(indexPath(data), () => {

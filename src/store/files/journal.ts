@@ -105,7 +105,8 @@ function importProgress(db: Database) {
   };
 }
 
-const REMEDY = 'Restore the journal from a backup. stackside check lists all damage.';
+const REMEDY =
+  'Restore a backup into a new directory: stackside restore ARCHIVE --data NEW. stackside check lists all damage.';
 
 /** The journal's file has lost content: pages can't be read, or entries are missing. */
 export class JournalDamagedError extends OperatorError {
