@@ -386,7 +386,7 @@ test('the state of a server without a node names the failure of the archive that
   cpSync(original, path, { recursive: true });
   await restoredFrom(directoryFiles(path), data);
   const aMinute = 60_000;
-  const clock = heldClock([LOOK_MS, SILENT_MS, aMinute], () => Date.now() + clock.monotonic());
+  const clock = heldClock([LOOK_MS, SILENT_MS, aMinute], () => 1_800_000_000_000 + clock.monotonic());
   await using server = await serving({ from: path }, data, {}, { clock });
   rmSync(path, { recursive: true });
   clock.pass(SILENT_MS);
