@@ -1,8 +1,10 @@
 /** The thread that runs a query. While SQLite looks for a row it blocks its thread, so only another thread can cancel. */
+import { onFile } from './base/system-errors.ts';
 import { sendStream } from './base/thread.ts';
 import { encoderOf, inLargeParts } from './commands/query/formats.ts';
 import type { QueryEnd, QueryStart } from './commands/query/run.ts';
 import type { Connection } from './store/files/connection.ts';
+import { indexPath } from './store/files/database.ts';
 import {
   beginSnapshot,
   openForQueries,
@@ -43,9 +45,12 @@ function queryResult(
 /** The output of a query in parts, from one snapshot. @returns its result @throws OperatorError */
 function* output(start: QueryStart): Generator<Uint8Array, QueryEnd> {
   const { directory, format, printable, maxRows } = start;
-  using db = openForQueries(directory);
-  beginSnapshot(db);
-  const { result, blocks } = queryResult(db, start);
+  const path = indexPath(directory);
+  using db = onFile(path, () => openForQueries(directory));
+  const { result, blocks } = onFile(path, () => {
+    beginSnapshot(db);
+    return queryResult(db, start);
+  });
   const end: QueryEnd = { rows: 0, cut: false, blocks };
   yield* inLargeParts(encoderOf(format, printable)(result.columns, firstRows(result.rows(), maxRows, end)));
   return end;

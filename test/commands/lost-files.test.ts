@@ -45,7 +45,8 @@ test.each([
   const path = pathIn(directory.path);
   cutOff(path);
   const problem = `${path} is damaged.`;
-  const commands = [['status'], ['backup', archive], ...(kind === 'journal' ? [['export'], ['rebuild']] : [])];
+  const others = { journal: [['export'], ['rebuild']], index: [['export', '--table', 'v1_blocks']] };
+  const commands = [['status'], ['backup', archive], ...others[kind]];
   for (const words of commands) {
     expect([words, await problemOf(...words, '--data', directory.path)]).toEqual([words, `${problem}\n${remedy}\n`]);
   }
