@@ -13,7 +13,7 @@ export interface Place {
   values: Values | null;
 }
 
-/** Returns the options at a position. Those of the default command also follow the program itself. */
+/** Returns the options at a position. The program itself also takes the default command's options. */
 function optionsAt({ words, options, commands }: CommandEntry): OptionEntry[] {
   if (words.length > 0) return options;
   const others = commands.find((below) => below.words[0] === DEFAULT_COMMAND)?.options ?? [];

@@ -65,7 +65,7 @@ function requireAnswer(answer: ReceiverAnswer): void {
   }
 }
 
-/** What a snapshot restores. */
+/** State that a revert restores. */
 interface InboxState {
   arrived: readonly Delivery[];
   answer: ReceiverAnswer;

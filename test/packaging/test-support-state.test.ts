@@ -103,7 +103,7 @@ describe('a chain', () => {
     expect(await chain.balance(address)).toBe(5n);
   });
 
-  test('knows the shortest addresses', async () => {
+  test('accepts addresses of 28 characters', async () => {
     const before = await chain.balance(BOOT_ADDRESS.testnet);
     await chain.transfer(BOOT_ADDRESS.testnet, 5);
     expect(await chain.balance(BOOT_ADDRESS.testnet)).toBe(before + 5n);

@@ -12,8 +12,8 @@ export const stagingOf = (directory: string): string => join(directory, 'restore
 export const markerPath = (directory: string): string => join(stagingOf(directory), 'manifest.json');
 
 /**
- * Returns whether a restore into the directory is unfinished. A full disk can stop a restore before its marker; then the
- * directory has no database yet. After the last step, the staging directory may remain beside the databases.
+ * Returns whether a restore into the directory is unfinished. A full disk can stop a restore before its marker, and before the
+ * first database. A crash after the last step leaves the staging directory beside the databases.
  */
 export const isUnfinished = (directory: string): boolean =>
   existsSync(markerPath(directory)) ||

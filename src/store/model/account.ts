@@ -164,7 +164,10 @@ export interface Movement {
 
 /** Position of a walk through a history. */
 export interface HistoryPosition {
-  /** Position of the next transaction, or a lower one after the last. Transactions of block 0 have their positions there, although block 1 serves them. */
+  /**
+   * Position of the next transaction, or a lower one after the last. Transactions of block 0 have positions of block 0, although
+   * block 1 serves them.
+   */
   position: number;
   /** Index of the next event in that transaction; the fee comes before the first event. */
   event: number;

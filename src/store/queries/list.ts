@@ -51,7 +51,7 @@ export interface Selection {
 }
 
 interface Options {
-  /** Whether a request may bound the key's first column. A list whose order is split has no bounds. */
+  /** Whether a request may bound the key's first column. A list with a split order has no bounds. */
   isBounded?: boolean;
   /** Whether rows with the same first column need a separate statement, since SQLite doesn't seek by both columns. */
   isSplit?: boolean;

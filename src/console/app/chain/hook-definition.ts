@@ -199,7 +199,7 @@ export function findMistakes({ name, filters, options: { alert_url: alertUrl }, 
   return mistakes;
 }
 
-/** The members of a definition, and those of its objects that have no schema of their own here. */
+/** Names of the members of a definition and its objects. Other objects have a schema. */
 const definitionMembers = {
   'the definition': ['name', 'version', 'chain', 'network', 'filters', 'options', 'action'],
   filters: ['events'],

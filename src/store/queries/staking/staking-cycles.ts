@@ -20,7 +20,7 @@ export interface CycleTimes {
 export const cycleAt = ({ first, length }: CycleTimes, height: number): number => Math.floor((height - first) / length);
 export const startOf = ({ first, length }: CycleTimes, cycle: number): number => first + cycle * length;
 
-/** The cycle and the Bitcoin height at which a bond starts, and at which it unlocks. */
+/** Start and unlocking of a bond, each as a cycle and a Bitcoin height. */
 export type BondSchedule = Stored<'bonds', 'first_cycle' | 'start_height' | 'unlock_cycle' | 'unlock_height'>;
 
 /** Returns the length of a cycle in Bitcoin blocks. It isn't a positive integer if a contract printed impossible numbers. */

@@ -68,8 +68,8 @@ async function loadListSizes(contract: string, signal: AbortSignal): Promise<Siz
 }
 
 /**
- * Counts definitions. A source without any, such as that of a simulated boot contract, doesn't show what the node reads, so the
- * tab then has no size.
+ * Counts definitions. The source of a simulated boot contract has none, but the node can read its interface: the tab then has no
+ * size.
  */
 const definitionSizes = (defined: readonly Definition[]): Sizes => ({
   functions: defined.length,
