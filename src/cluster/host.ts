@@ -59,6 +59,8 @@ class HostBehindError extends LogUnavailableError {
   }
 }
 
+const hostStops = (cause: unknown) => new LogUnavailableError('this host stops', { cause });
+
 export interface ClusterHostOptions {
   log: SharedLog;
   entries: HostEntries;
@@ -100,46 +102,104 @@ type InTurn = <T>(job: () => Promise<T>) => Promise<T>;
 /** Runs a job at once: the caller has the writer's turn. */
 const atOnce: InTurn = (job) => job();
 
-interface SyncResult {
-  /** Whether entries were followed, or given back to the log. */
-  moved: boolean;
-  /** Whether host and log had the same entries at the last read. */
-  level: boolean;
+/** Tracks whether the log answers, and how far the host is behind. Times are milliseconds of the monotonic clock. */
+class LogStatus {
+  /** `corrupt`: the log answers, but its entry at this host's last one is missing or damaged. */
+  #state: 'unknown' | 'answering' | 'corrupt' | 'silent' = 'unknown';
+  /** Number of the log's newest entry in its last answer; null before the first answer. */
+  #head: number | null = null;
+  #answeredAt: number;
+  /** When the host last had all entries of the log; null before the first time. */
+  #levelAt: number | null = null;
+  readonly #startedAt: number;
+
+  constructor(
+    readonly clock: Pick<Clock, 'monotonic'>,
+    readonly say: ClusterLog,
+    /** Aborted when the host stops, which isn't logged as a failure of the log. */
+    readonly stopping: AbortSignal,
+  ) {
+    this.#startedAt = clock.monotonic();
+    this.#answeredAt = this.#startedAt;
+  }
+
+  get isAnswering(): boolean {
+    return this.#state === 'answering' || this.#state === 'corrupt';
+  }
+
+  /** Whether the host ever had all entries of the log. */
+  get wasLevel(): boolean {
+    return this.#levelAt !== null;
+  }
+
+  /** Returns how many entries the host lacks: negative if the log lost entries, infinite before the first answer. */
+  behind(position: number): number {
+    return (this.#head ?? Number.POSITIVE_INFINITY) - position;
+  }
+
+  /** Records an answer of the log. @param head number of the log's newest entry */
+  answered(head: number): void {
+    if (this.#state === 'silent') this.say({ event: 'service_resumed', service: 'shared_log' });
+    if (this.#state !== 'corrupt') this.#state = 'answering';
+    this.#head = head;
+    this.#answeredAt = this.clock.monotonic();
+  }
+
+  /** Records that the log has the entries of the host, and no others. */
+  level(position: number): void {
+    this.answered(position);
+    this.#state = 'answering';
+    this.#levelAt = this.#answeredAt;
+  }
+
+  /** Records why the log can't be used. Each failure is logged once. */
+  failed(error: LogUnavailableError): void {
+    if (error.cause instanceof DamagedLogError) {
+      const { entry, fault, remedy } = error.cause;
+      if (this.#state !== 'corrupt') this.say({ event: 'log_corrupt', first: entry, last: entry, fault, remedy });
+      this.#state = 'corrupt';
+      return;
+    }
+    const isNews = this.#state !== 'silent' && !this.stopping.aborted;
+    if (isNews) this.say({ event: 'service_failing', service: 'shared_log', reason: error.message, cause: error });
+    this.#state = 'silent';
+  }
+
+  state(position: number): Omit<ClusterState, 'position' | 'conflicts' | 'healed'> {
+    const secondsSince = (moment: number): number => (this.clock.monotonic() - moment) / 1000;
+    // While the log doesn't answer, its newest entry is unknown.
+    const isLevel = this.wasLevel && this.behind(position) <= 0 && this.isAnswering;
+    return {
+      head: this.#head === null ? null : Math.max(this.#head, position),
+      lagSeconds: isLevel ? 0 : secondsSince(this.#levelAt ?? this.#startedAt),
+      silentSeconds: secondsSince(this.#answeredAt),
+      reachable: this.isAnswering,
+    };
+  }
 }
 
 /** A host of a cluster; it follows the log after `start`. */
 export class ClusterHost {
   readonly #options: ClusterHostOptions;
+  /** Aborted when the host is stopped, or by the error that ends it. */
   readonly #stopping = new AbortController();
+  readonly #status: LogStatus;
+  readonly #counts = { conflicts: 0, healed: 0 };
   /** Events and commands that wait to be appended, in order of arrival. */
   readonly #waiting: Submission[] = [];
   /** Commands with long work wait here for each other, so that one append includes at most one such command. */
   readonly #batched = new WriterQueue();
   #following: Loop | null = null;
-  /** Whether the last synchronisation changed nothing; once is normal, since an entry may have come in between. */
-  #isIdle = false;
-  /** The error that ended the host; null while it runs. */
-  #end: OperatorError | null = null;
   /** The host's chain, set once the log is known to belong to that chain. */
   #verifiedChain: number | null = null;
 
-  // State of the log and this host. Times are milliseconds of the monotonic clock.
-  #head: number | null = null;
-  /** Whether the log answered the last request; null before the first. */
-  #isReachable: boolean | null = null;
-  /** When the host last had all entries of the log; null before the first time. */
-  #levelAt: number | null = null;
-  readonly #startedAt: number;
-  #answeredAt: number;
-  /** Whether a corrupt log at this host's last entry was logged. */
-  #isCorrupt = false;
-  #conflicts = 0;
-  #healed = 0;
-
   constructor(options: ClusterHostOptions) {
     this.#options = options;
-    this.#startedAt = options.clock.monotonic();
-    this.#answeredAt = this.#startedAt;
+    this.#status = new LogStatus(options.clock, options.say, this.#stopping.signal);
+  }
+
+  get #position(): number {
+    return this.#options.entries.position().id;
   }
 
   // ── Events and commands of this host ──
@@ -167,7 +227,7 @@ export class ClusterHost {
   async #send(command: Command, isBatched: boolean): Promise<unknown> {
     const { clock, random } = this.#options;
     // Old tables must not decide whether a command is refused.
-    if (this.#levelAt === null) throw new HostBehindError();
+    if (!this.#status.wasLevel) throw new HostBehindError();
     const uniqueCommand = { ...command, uuid: random.uuid(), isBatched };
     await this.#requireLog();
     const submit = () => this.#submit({ command: uniqueCommand, receivedAt: microseconds(clock), clock });
@@ -177,8 +237,7 @@ export class ClusterHost {
 
   /** Waits for the log before the writer's turn, so that an outage of the log doesn't block other writers. */
   async #requireLog(): Promise<void> {
-    if (this.#isReachable === true) return;
-    this.#recordAnswer(await this.#guard(this.#options.log.head()));
+    if (!this.#status.isAnswering) this.#status.answered((await this.#guard(this.#options.log.head())).id);
   }
 
   /** Appends an event or a command, together with others that wait for the writer's turn. */
@@ -201,7 +260,7 @@ export class ClusterHost {
   /** Appends the changes that waited together. A change that fails without the others is then tried by itself. */
   async #settle(batch: readonly Submission[]): Promise<void> {
     try {
-      const outcomes = await this.#appendChanges(batch.map(({ change }) => change));
+      const outcomes = await this.#append(batch.map(({ change }) => change));
       for (const [index, submission] of batch.entries()) {
         const outcome = outcomes[index]!;
         if (outcome === null) await this.#settle([submission]);
@@ -212,42 +271,33 @@ export class ClusterHost {
     }
   }
 
-  async #appendChanges(changes: readonly Change[]): Promise<readonly (ChangeResult | null)[]> {
-    // The host may have ended while these waited.
-    if (this.#end !== null) throw this.#fail(this.#end);
-    if (this.#stopping.signal.aborted) throw new LogUnavailableError('this host stops');
-    // The log may have failed by now. If each waiting job tried the log, the last job would wait for all their timeouts.
-    if (this.#isReachable !== true) throw new LogUnavailableError('the log did not answer');
-    const outcomes = await this.#guard(this.#race(changes));
-    if (outcomes.some((outcome) => outcome?.isAppended)) this.#recordLevel();
-    return outcomes;
-  }
-
   /**
    * Tries until the changes are appended. After a conflict, the host follows the other host's entry and tries again.
    * @returns as `#attempt`
    * @throws LogUnavailableError if it can't succeed now, and the error of a single change
    */
-  async #race(changes: readonly Change[]): Promise<readonly (ChangeResult | null)[]> {
-    const { entries, say } = this.#options;
-    for (let conflicts = 0; conflicts < MAX_CONFLICTS; conflicts++) {
-      if (this.#head !== null && !this.isNear()) throw new HostBehindError();
+  async #append(changes: readonly Change[]): Promise<readonly (ChangeResult | null)[]> {
+    // The host may have ended while these waited.
+    if (this.#stopping.signal.aborted) throw hostStops(this.#stopping.signal.reason);
+    // The log may have failed by now. If each waiting job tried the log, the last job would wait for all their timeouts.
+    if (!this.#status.isAnswering) throw new LogUnavailableError('the log did not answer');
+    for (let conflicts = 0; conflicts < MAX_CONFLICTS && this.isNear(); conflicts++) {
       let orphan: UnknownParentError | null = null;
       try {
         const outcomes = await this.#attempt(changes);
         if (outcomes !== 'conflict') return outcomes;
-        this.#conflicts += 1;
-        say({ event: 'log_conflict', entry: entries.position().id + 1 });
+        this.#counts.conflicts += 1;
+        this.#options.say({ event: 'log_conflict', entry: this.#position + 1 });
       } catch (error) {
         // The log may have the parent, from another host.
         if (!(error instanceof UnknownParentError)) throw error;
         orphan = error;
       }
-      const { moved } = await this.#endOnError(this.#synchronise(atOnce));
-      if (!moved)
-        throw (
-          orphan ?? new LogUnavailableError("the log refuses an entry, but doesn't have another one with its number")
-        );
+      if (await this.#guard(this.#synchronise(atOnce))) continue;
+      if (orphan !== null) throw orphan;
+      const refusal = new LogUnavailableError("the log refuses an entry, but doesn't have another one with its number");
+      this.#status.failed(refusal);
+      throw refusal;
     }
     throw new HostBehindError();
   }
@@ -261,33 +311,29 @@ export class ClusterHost {
   async #attempt(changes: readonly Change[]): Promise<(ChangeResult | null)[] | 'conflict'> {
     const { entries } = this.#options;
     const head = entries.position();
-    const outcomes = changes.map((change) => this.#applyChange(change, changes.length === 1));
-    const newEntries = entries.uncommitted();
-    try {
-      if (newEntries.length > 0 && (await this.#endOnError(this.#appendTimed(newEntries, head))) === 'conflict') {
-        entries.rollback();
-        return 'conflict';
+    const outcomes = changes.map((change) => {
+      try {
+        return entries.apply(change, 'end');
+      } catch (error) {
+        if (changes.length === 1 || unavailable(error) !== null) throw error;
+        return null;
       }
-    } catch (error) {
-      entries.rollback();
-      throw error;
+    });
+    const newEntries = entries.uncommitted();
+    let isInLog = newEntries.length === 0;
+    try {
+      isInLog ||= (await this.#guard(this.#appendTimed(newEntries, head))) === 'appended';
+    } finally {
+      if (!isInLog) entries.rollback();
     }
+    if (!isInLog) return 'conflict';
     entries.commit();
     // If the transaction was ended during the append, the host follows its own entries.
-    if (entries.position().id < head.id + newEntries.length) {
+    if (this.#position < head.id + newEntries.length) {
       throw new StoreUnavailableError('io_error', new Error('the transaction was ended during the append'));
     }
+    if (newEntries.length > 0) this.#status.level(this.#position);
     return outcomes;
-  }
-
-  /** Applies a change. @returns its outcome; null if one of several failed, which leaves the others applied */
-  #applyChange(change: Change, isOnly: boolean): ChangeResult | null {
-    try {
-      return this.#options.entries.apply(change, 'end');
-    } catch (error) {
-      if (isOnly || unavailable(error) !== null) throw error;
-      return null;
-    }
   }
 
   async #appendTimed(entries: readonly Entry[], head: Head): Promise<AppendResult> {
@@ -304,7 +350,7 @@ export class ClusterHost {
   /** Starts to follow the log. */
   start(): void {
     const { clock } = this.#options;
-    this.#following = startLoop({ clock, everyMs: RETRY_MS, firstMs: 0, turn: () => this.#guard(this.#follow()) });
+    this.#following = startLoop({ clock, everyMs: RETRY_MS, firstMs: 0, turn: () => this.#follow() });
   }
 
   async stop(): Promise<void> {
@@ -315,52 +361,51 @@ export class ClusterHost {
 
   /** Follows the log up to its end, and waits for more. @returns milliseconds until the next time; null if the host ends */
   async #follow(): Promise<number | null> {
-    const { log, entries, queue } = this.#options;
+    const { log, queue } = this.#options;
     const { signal } = this.#stopping;
     if (signal.aborted) return null;
-    const { moved, level } = await this.#endOnError(this.#synchronise((job) => queue.run(job)));
-    if (level && !signal.aborted) await log.wait(entries.position().id, signal);
-    const wasIdle = this.#isIdle;
-    this.#isIdle = !moved && !level;
-    return wasIdle && this.#isIdle ? RETRY_MS : 0;
+    const hasMoved = await this.#guard(this.#synchronise((job) => queue.run(job)));
+    const isLevel = this.#status.behind(this.#position) === 0;
+    if (isLevel && !signal.aborted) await this.#guard(log.wait(this.#position, signal));
+    return hasMoved || isLevel ? 0 : RETRY_MS;
   }
 
   /**
    * Synchronises host and log: the host follows entries that it lacks, or gives back entries that the log lost.
    * @param inTurn runs the parts that write; reads are done before
+   * @returns whether the host or the log got entries
    * @throws LogUnavailableError, StoreUnavailableError, OperatorError
    */
-  async #synchronise(inTurn: InTurn): Promise<SyncResult> {
+  async #synchronise(inTurn: InTurn): Promise<boolean> {
     const { log, entries } = this.#options;
     const { id, chain } = entries.position();
     await this.#requireChain(false);
-    const [newEntries, head] = await Promise.all([log.read(id, NEAR, CHUNK_BYTES), log.head()]);
-    this.#recordAnswer(head);
+    const readNext = () => log.read(id, NEAR, CHUNK_BYTES);
+    const [firstRead, head] = await Promise.all([readNext(), log.head()]);
+    // The head's entry may have been appended after the first read.
+    const newEntries = firstRead.length === 0 && head.id > id ? await readNext() : firstRead;
+    this.#status.answered(head.id);
     if (newEntries.length > 0) {
       await inTurn(() => this.#followEntries(newEntries));
-      const level = entries.position().id >= head.id;
-      if (level) this.#recordLevel();
-      return { moved: true, level };
+      if (this.#position >= head.id) this.#status.level(this.#position);
+      return true;
     }
-    // An entry was appended in between.
-    if (head.id > id) return { moved: false, level: false };
-    if (head.id === id && sameChain(head.chain, chain)) {
-      this.#recordLevel();
-      return { moved: false, level: true };
-    }
-    return { moved: await inTurn(() => this.#giveBack(head)), level: false };
+    if (head.id > id) return false;
+    if (head.id < id || !sameChain(head.chain, chain)) return inTurn(() => this.#giveBack(head));
+    this.#status.level(id);
+    return false;
   }
 
   /** Applies entries of other hosts. @throws OperatorError if they don't follow the host's last one */
   async #followEntries(newEntries: readonly Entry[]): Promise<void> {
     const { log, entries, clock, say } = this.#options;
     try {
-      await entries.follow(newEntries, 'each', this.#levelAt !== null, clock.turn);
+      await entries.follow(newEntries, 'each', this.#status.wasLevel, clock.turn);
     } catch (error) {
       if (!(error instanceof ForeignEntryError)) throw error;
       throw await explainMismatch(log, entries, error);
     }
-    say({ event: 'log_followed', entries: newEntries.length, position: entries.position().id });
+    say({ event: 'log_followed', entries: newEntries.length, position: this.#position });
   }
 
   /** Handles a log that lost entries or has others. @returns whether the log got entries back */
@@ -369,7 +414,7 @@ export class ClusterHost {
     await this.#requireChain(true);
     const newest = await heal(log, entries, head);
     if (newest === null) return false;
-    this.#healed += newest.id - head.id;
+    this.#counts.healed += newest.id - head.id;
     say({ event: 'log_restored', first: head.id + 1, last: newest.id });
     return true;
   }
@@ -388,82 +433,13 @@ export class ClusterHost {
     this.#verifiedChain = ownChain;
   }
 
-  // ── Failures ──
-
-  /** Ends the host. @returns the error for all events from now on */
-  #fail(error: OperatorError): LogUnavailableError {
-    if (this.#end === null) {
-      this.#end = error;
-      this.#stopping.abort();
-      this.#options.failed(error);
-    }
-    return new LogUnavailableError('this host stops', { cause: this.#end });
-  }
-
-  /** Runs work, and ends the host if its error needs the operator. */
-  async #endOnError<T>(work: Promise<T>): Promise<T> {
-    try {
-      return await work;
-    } catch (error) {
-      throw error instanceof OperatorError ? this.#fail(error) : error;
-    }
-  }
-
-  /** Runs work. If the log can't be used, records why. */
-  async #guard<T>(work: Promise<T>): Promise<T> {
-    try {
-      return await work;
-    } catch (error) {
-      throw this.#recordFailure(error);
-    }
-  }
-
-  /** Records why the log refused an entry or can't be followed. @returns the error */
-  #recordFailure(error: unknown): unknown {
-    if (!(error instanceof LogUnavailableError) || error instanceof HostBehindError) return error;
-    const { say } = this.#options;
-    if (error.cause instanceof DamagedLogError) {
-      const { entry, fault, remedy } = error.cause;
-      if (!this.#isCorrupt) say({ event: 'log_corrupt', first: entry, last: entry, fault, remedy });
-      this.#isCorrupt = true;
-      return error;
-    }
-    const isNews = this.#isReachable !== false && !this.#stopping.signal.aborted;
-    if (isNews) say({ event: 'service_failing', service: 'shared_log', reason: error.message, cause: error });
-    this.#isReachable = false;
-    return error;
-  }
-
-  // ── Lag of the host behind the log ──
-
-  /** Records an answer of the log, with the log's newest entry. */
-  #recordAnswer({ id: head }: Head): void {
-    const { clock, say } = this.#options;
-    this.#head = head;
-    this.#answeredAt = clock.monotonic();
-    if (this.#isReachable === false) say({ event: 'service_resumed', service: 'shared_log' });
-    this.#isReachable = true;
-  }
-
-  /** Records that the host has all entries of the log. */
-  #recordLevel(): void {
-    this.#isCorrupt = false;
-    this.#levelAt = this.#options.clock.monotonic();
-    this.#answeredAt = this.#levelAt;
-  }
-
-  /** Whether the host has nearly all entries of the log. */
-  isNear(): boolean {
-    return this.#head !== null && this.#head - this.#options.entries.position().id <= NEAR;
-  }
-
   /** Resolves when the host has all entries that the log has now, or the signal is aborted. */
   async caughtUp(until: AbortSignal): Promise<void> {
-    const { log, entries, clock } = this.#options;
+    const { log, clock } = this.#options;
     for (let head: number | null = null; !until.aborted; ) {
       try {
-        head ??= (await this.#guard(this.#endOnError(log.head()))).id;
-        if (entries.position().id >= head) return;
+        head ??= (await this.#guard(log.head())).id;
+        if (this.#position >= head) return;
       } catch (error) {
         if (!isTransient(error)) throw error;
       }
@@ -471,21 +447,29 @@ export class ClusterHost {
     }
   }
 
+  // ── State ──
+
+  /** Uses the log. Records why the log can't be used, and ends the host if only the operator can help. */
+  async #guard<T>(work: Promise<T>): Promise<T> {
+    try {
+      return await work;
+    } catch (error) {
+      if (error instanceof OperatorError && !this.#stopping.signal.aborted) {
+        this.#stopping.abort(error);
+        this.#options.failed(error);
+      }
+      const failure = error instanceof OperatorError ? hostStops(error) : error;
+      if (failure instanceof LogUnavailableError) this.#status.failed(failure);
+      throw failure;
+    }
+  }
+
+  /** Whether the host has nearly all entries of the log. */
+  isNear(): boolean {
+    return this.#status.behind(this.#position) <= NEAR;
+  }
+
   state(): ClusterState {
-    const { entries, clock } = this.#options;
-    const position = entries.position().id;
-    const head = this.#head;
-    const secondsSince = (moment: number): number => (clock.monotonic() - moment) / 1000;
-    const isLevel = head !== null && this.#levelAt !== null && position >= head;
-    return {
-      position,
-      head: head === null ? null : Math.max(head, position),
-      // While the log doesn't answer, its newest entry is unknown.
-      lagSeconds: isLevel && this.#isReachable === true ? 0 : secondsSince(this.#levelAt ?? this.#startedAt),
-      silentSeconds: secondsSince(this.#answeredAt),
-      reachable: this.#isReachable === true,
-      conflicts: this.#conflicts,
-      healed: this.#healed,
-    };
+    return { position: this.#position, ...this.#status.state(this.#position), ...this.#counts };
   }
 }
