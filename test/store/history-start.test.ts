@@ -15,10 +15,11 @@ import { silentMachine } from '../../src/hooks/machine.ts';
 import { mempool } from '../../src/http/etag.ts';
 import { readSettings } from '../../src/settings/config.ts';
 import { indexPath } from '../../src/store/files/database.ts';
-import { DeepForkError, PartialHistoryError } from '../../src/store/ingest/history-start.ts';
+import { DeepForkError, HISTORY_START, PartialHistoryError } from '../../src/store/ingest/history-start.ts';
 import { UnknownParentError } from '../../src/store/ingest/known-blocks.ts';
+import type { Reader } from '../../src/store/read/index-reader.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
-import { ingestOf, openNew, received } from '../support/data/ingest.ts';
+import { emptyDirectory, ingestOf, openAt, openNew, received } from '../support/data/ingest.ts';
 import { rebuildIndex } from '../support/data/rebuild.ts';
 import { snapshotsOf } from '../support/data/snapshots-by.ts';
 import { everything, type Tables, tables } from '../support/data/tables.ts';
@@ -330,14 +331,22 @@ test('a first block above the genesis block is refused before the first write if
   for (const event of blocks) expect(open.ingest.receive(received(event))).toBe('applied');
 });
 
-test('a fork below the start pushes and logs the blocks that it undoes, and pushes their transactions', () => {
+/** Two blocks of a history that starts above the genesis block, and a longer branch that starts it again. */
+function restartedHistory() {
   const sent = transfer(alice, 0, 100);
   const below = block(null, 'below', [], PARENT);
   const first = block(below, 'first', [receipt(sent, 0)], PARENT);
   const second = block(first, 'second', []);
   const rival = block(below, 'rival', [], { ...PARENT, parent_index_block_hash: hashOf('another parent') });
   const rivalOfSecond = block(rival, 'rival of second', []);
-  const winner = block(rivalOfSecond, 'winner', []);
+  return { sent, first, second, rival, rivalOfSecond, winner: block(rivalOfSecond, 'winner', []) };
+}
+
+const changesAfter = (read: Reader, id: number): [kind: string, subject: string][] =>
+  read.changes.after(id, 10).map(({ kind, subject }) => [kind, `0x${subject.toHex()}`]);
+
+test('a fork below the start pushes and logs the blocks that it undoes, and pushes their transactions', () => {
+  const { sent, first, second, rival, rivalOfSecond, winner } = restartedHistory();
   using open = openNew();
   for (const { event } of [first, second, rival, rivalOfSecond]) open.ingest.receive(event);
   open.ingest.publish();
@@ -346,8 +355,7 @@ test('a fork below the start pushes and logs the blocks that it undoes, and push
   const logged = open.logged.length;
   open.ingest.receive(winner.event);
   open.ingest.publish();
-  const changes = snapshots.read((read) => read.changes.after(newest, 10));
-  expect(changes.map(({ kind, subject }) => [kind, `0x${subject.toHex()}`])).toEqual([
+  expect(snapshots.read((read) => changesAfter(read, newest))).toEqual([
     ['undone', second.hash],
     ['undone', first.hash],
     ['block', rival.hash],
@@ -361,6 +369,33 @@ test('a fork below the start pushes and logs the blocks that it undoes, and push
     { event: 'block_applied', height: 2 },
     { event: 'block_applied', height: 3 },
     { event: 'block_applied', height: 4 },
+  ]);
+});
+
+test('a follower that stops after the entry of a new start has pushed the blocks that the start undid', async () => {
+  const { sent, first, second, rival, rivalOfSecond, winner } = restartedHistory();
+  using other = openNew();
+  for (const { event } of [first, second, rival, rivalOfSecond, winner]) other.ingest.receive(event);
+  const entries = [...other.ingest.entries.after(0)];
+  const starts = entries.filter(({ text }) => text.includes(HISTORY_START));
+  const [before, start, after] = [starts[1]!.id - 1, starts[1]!.id, starts[1]!.id + 1];
+  using directory = emptyDirectory();
+  const follow = async (from: number, to: number): Promise<void> => {
+    using follower = openAt(directory.path);
+    await follower.ingest.entries.follow(entries.slice(from - 1, to), 'each', true, async () => {});
+  };
+  await follow(1, before);
+  using snapshots = snapshotsOf(directory.path);
+  const newest = snapshots.read((read) => read.changes.newest());
+  await follow(start, start);
+  await follow(after, entries.length);
+  expect(snapshots.read((read) => changesAfter(read, newest))).toEqual([
+    ['undone', second.hash],
+    ['undone', first.hash],
+    ['restored', sent.id],
+    ['block', rival.hash],
+    ['block', rivalOfSecond.hash],
+    ['block', winner.hash],
   ]);
 });
 

@@ -81,7 +81,7 @@ type EventPayload = Parameters<EventRouter['apply']>[0];
 
 export interface ApplierOptions {
   journal: Journal;
-  router: Pick<EventRouter, 'apply' | 'requireOwnChain'>;
+  router: Pick<EventRouter, 'apply' | 'endCommand' | 'requireOwnChain'>;
   commands: Pick<EntryCommands, 'apply' | 'propose'>;
   /**
    * Returns commands that must become entries before an event or command of this host, in the open transaction. The writer
@@ -134,6 +134,7 @@ export function entryApplier({ journal, router, commands, commandsBefore }: Appl
     const { text } = content;
     if (path !== COMMAND_PATH) return router.apply(readEntry(path, text), { path, text, receivedAt }, id, isLive);
     commands.apply({ text, receivedAt });
+    router.endCommand(isLive);
     return { outcome: 'applied', change: null };
   }
 

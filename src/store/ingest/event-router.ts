@@ -125,10 +125,7 @@ export function eventRouter({ db, journal, identity, changed, log, ...options }:
   const addAttachments = attachmentWriter(db);
   const startOf = historyStarts(chain, () => requiresWhole);
   const addStartingAccount = startingAccountWriter(db);
-  /**
-   * Blocks that the history's start orphaned. The next event is the block that the history starts for, and reports them. A
-   * follower that stops between the two entries doesn't report them.
-   */
+  /** Blocks that the history's start orphaned. The next event is the block that the history starts for, and logs them. */
   let restarted: readonly Block[] = [];
 
   function addBlock(
@@ -146,7 +143,7 @@ export function eventRouter({ db, journal, identity, changed, log, ...options }:
     changed(change, millisecondsOf(event));
     const reverted = [...restarted, ...change.reverted];
     restarted = [];
-    for (const block of reverted) changes.block('undone', block.indexBlockHash);
+    for (const block of change.reverted) changes.block('undone', block.indexBlockHash);
     for (const block of change.applied) changes.block('block', block.indexBlockHash);
     // Block 0 is always stored with the orphans, and no subscriber waits for it.
     if (!isKnown && change.applied.length === 0 && height > 0) changes.block('orphan', indexBlockHash);
@@ -216,8 +213,12 @@ export function eventRouter({ db, journal, identity, changed, log, ...options }:
         const change = chain.startHistory(facts, identity.networkOrTest(), time * MICROSECONDS_PER_MILLISECOND);
         changed(change, time);
         restarted = change.reverted;
+        for (const block of restarted) changes.block('undone', block.indexBlockHash);
       },
     },
+
+    /** Ends a command that is an entry of its own. @param live whether its changes are pushed to subscribers */
+    endCommand: (live: boolean): void => changes.end(live),
 
     /**
      * Returns where the history starts if an event changes that; otherwise null.

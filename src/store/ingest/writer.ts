@@ -74,7 +74,7 @@ interface WriterOptions extends ApplierOptions {
   index: Database;
   /** The position of the index, read and written in its open transaction. */
   indexPosition: IndexPosition;
-  router: Pick<EventRouter, 'apply' | 'requireOwnChain' | 'store'>;
+  router: ApplierOptions['router'] & Pick<EventRouter, 'store'>;
   listeners: readonly TransactionListener[];
   /** Counts the commits of the index. */
   commits: CommitCount;
