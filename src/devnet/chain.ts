@@ -276,6 +276,11 @@ export class SimulatedChain {
     return this.#mempool?.traffic.users.find((user) => user.address === address);
   }
 
+  /** Transactions that simulated users announced, and that a later block may contain. */
+  get announced(): readonly SignedTransaction[] {
+    return this.#mempool?.waiting ?? [];
+  }
+
   /** Ids of pending transactions that simulated users announced. */
   get announcedIds(): readonly string[] {
     return this.#mempool?.announcedIds ?? [];

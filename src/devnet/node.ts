@@ -260,6 +260,7 @@ export class SimulatedNode {
           if (this.clarity !== undefined) await this.#mineOne(quietly);
           else for (const event of this.#scenario.next()) if (isPosted(event)) await this.#post([event]);
         }
+        if (this.options.traffic === 0) this.chain.dropAnnounced(this.chain.announcedIds);
       });
       this.#isHistory = false;
       this.#running = this.#untilStopped(() => this.#mineByClock());
@@ -383,7 +384,10 @@ export class SimulatedNode {
         await this.#submitFrom(fromHex(hex), ['transactions', String(index)]);
       const blocks: Block[] = [];
       if (count > 0 && 'count' in distance) await this.#catchUp();
-      while (blocks.length < count) blocks.push(await this.#mineOne({ transactions: traffic, quiet: traffic === 0 }));
+      while (blocks.length < count) {
+        const submitted = [...this.#pool.waiting(this.chain.tip.world), ...this.chain.announced];
+        blocks.push(await this.#mineOne({ transactions: traffic, quiet: traffic === 0, submitted }));
+      }
       // With an engine, each transaction gets a separate block, so the pending transactions may need more blocks than
       // `count`.
       return 'until' in distance || this.clarity === undefined ? blocks : [...blocks, ...(await this.#minePending())];
@@ -613,7 +617,7 @@ export class SimulatedNode {
       this.#shift = state?.shift ?? this.#shifts.get(block) ?? this.#shift;
       const fork = depth === 0 ? { blocks: [], orphaned: [] } : await this.#fork(depth, depth + 1);
       this.chain.dropLaterBitcoin();
-      await this.#drop([...this.pending.map(({ id }) => id), ...this.#announcedIds]);
+      await this.#drop([...this.pending.map(({ id }) => id), ...this.chain.announcedIds]);
       const { indexBlockHash, height } = this.chain.tip;
       for (const [name, state] of this.#snapshots) {
         if (state.indexBlockHash === hash) this.#snapshots.set(name, { ...state, indexBlockHash, height });
@@ -625,14 +629,9 @@ export class SimulatedNode {
   /** Drops a pending transaction. @throws ParameterError if none has this id */
   drop(id: string): Promise<void> {
     return this.#runCommand(async () => {
-      if (!this.#announcedIds.includes(id)) this.#requirePending(id);
+      if (!this.chain.announcedIds.includes(id)) this.#requirePending(id);
       await this.#drop([id]);
     });
-  }
-
-  /** Ids of pending transactions that simulated users announced. Without traffic, the observer doesn't get them. */
-  get #announcedIds(): readonly string[] {
-    return this.options.traffic > 0 ? this.chain.announcedIds : [];
   }
 
   async #drop(ids: readonly string[]): Promise<void> {
