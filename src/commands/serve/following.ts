@@ -114,10 +114,12 @@ export function archiveFollowing(options: FollowingOptions) {
   /** Whether the node has posted no block for so long that the archive may be applied above its tip. */
   const isAlone = (): boolean => node.limit() === Number.POSITIVE_INFINITY;
 
-  /** Offers an entry, if it is part of the chain and above the start of the history. @param height of a block; null if not read */
-  async function offer({ path, text }: Entry, height: number | null): Promise<void> {
+  /** Returns the missing block that the archive hasn't offered yet; null if there is none. */
+  const wanted = (): string | null => (node.missing() === offeredHash ? null : node.missing());
+
+  /** Offers an entry, unless it is no event of the chain, or of the mempool while the node is away. */
+  async function offer({ path, text }: Entry): Promise<void> {
     if (!CHAIN_PATHS.includes(path) && !(isAlone() && MEMPOOL_PATHS.includes(path))) return;
-    if (height !== null && height <= history.bottom()) return;
     await receive({ path, text, receivedAt: microseconds(clock) });
     await clock.turn();
   }
@@ -130,31 +132,26 @@ export function archiveFollowing(options: FollowingOptions) {
   async function offerEntries(archive: ObjectStoreReads, from: number, signal: AbortSignal): Promise<void> {
     next = from;
     let hasSkipped = false;
-    let bitcoinBlocks: Entry[] = [];
+    /** Bitcoin blocks since the last block. */
+    const bitcoinBlocks: Entry[] = [];
     for await (const entries of entriesAfter(archive, { id: from - 1 })) {
       for (const entry of entries) {
         if (signal.aborted) return;
-        const missing = node.missing();
-        if (hasSkipped && entry.path !== '/new_block') continue;
-        if (entry.path === '/new_burn_block' && (!isAlone() || bitcoinBlocks.length > 0)) {
+        if (entry.path === '/new_block') {
+          const hash = wanted();
+          const height = isAlone() && history.bottom() === 0 ? null : heightOf(entry);
+          const above = (height ?? 0) - node.limit();
+          if (above > (hash === null ? 0 : MAX_FORK_BLOCKS)) return;
+          hasSkipped ||= above > 0;
+          if (!hasSkipped) for (const bitcoinBlock of bitcoinBlocks.splice(0)) await offer(bitcoinBlock);
+          if (above <= 0 && (height === null || height > history.bottom())) await offer(entry);
+          if (hash !== null && isBlock(entry, hash)) offeredHash = hash;
+          if (hasSkipped && wanted() === null) return;
+        } else if (entry.path === '/new_burn_block' && (!isAlone() || bitcoinBlocks.length > 0)) {
           bitcoinBlocks.push(entry);
-          continue;
-        }
-        const height = isAlone() && history.bottom() === 0 ? null : heightOf(entry);
-        const above = Math.max(0, (height ?? 0) - node.limit());
-        if (above > (missing === null || missing === offeredHash ? 0 : MAX_FORK_BLOCKS)) return;
-        hasSkipped ||= above > 0;
-        if (above === 0) {
-          if (!hasSkipped && entry.path === '/new_block') {
-            for (const bitcoinBlock of bitcoinBlocks) await offer(bitcoinBlock, null);
-            bitcoinBlocks = [];
-          }
-          await offer(entry, height);
-        }
-        if (missing !== null && missing !== offeredHash && isBlock(entry, missing)) offeredHash = missing;
+        } else if (!hasSkipped) await offer(entry);
         // The node may need the skipped blocks later.
         if (!hasSkipped) next = bitcoinBlocks[0]?.id ?? entry.id + 1;
-        else if (missing === null || missing === offeredHash) return;
       }
     }
   }
