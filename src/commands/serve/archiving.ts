@@ -15,7 +15,7 @@ import { archiveMetrics, baseMetrics } from '../../metrics/server.ts';
 import type { Settings } from '../../settings/config.ts';
 import { objectStoreAt } from '../../storage/location.ts';
 import type { Ingest } from '../../store/ingest/ingest.ts';
-import type { ArchiveNews, ArchiveWorker, BaseSummary } from './archive-client.ts';
+import type { ArchiveNews, ArchiveWork, ArchiveWorker, BaseSummary } from './archive-client.ts';
 
 /** Milliseconds for the last round of a server that stops. Then the round is cancelled. */
 const LAST_ROUND_MS = 2_000;
@@ -48,6 +48,34 @@ export interface Archiving {
   status: () => Omit<NonNullable<ServerStatus['archive']>, 'base'> | null;
   stop: () => Promise<void>;
 }
+
+type SharedOption = 'directory' | 'location' | 'lease' | 'worker' | 'clock' | 'random' | 'registry' | 'log';
+
+/** Does a piece of work, and ends it early once this host's lease has another epoch. @returns whether the work was done */
+async function workInEpoch(
+  epoch: number | null,
+  work: ArchiveWork,
+  { worker, lease }: Pick<ArchivingOptions, SharedOption>,
+  hear: (news: ArchiveNews) => void,
+  stopping: AbortSignal,
+): Promise<boolean> {
+  const lost = new AbortController();
+  const signal = AbortSignal.any([lost.signal, stopping]);
+  const tell = (news: ArchiveNews): void => {
+    hear(news);
+    if (lease()?.epoch !== epoch) lost.abort();
+  };
+  await worker.run(work, tell, signal);
+  return !signal.aborted;
+}
+
+const isForOperator = (error: unknown): error is OperatorError => error instanceof OperatorError;
+
+/** Makes the function that logs a failure. */
+const failureLog =
+  ({ log, location: place }: Pick<ArchivingOptions, SharedOption>, service: 'archive' | 'bases') =>
+  ({ message: reason, remedy, cause }: OperatorError): void =>
+    log({ event: 'service_failing', service, place, reason, remedy, ...(cause === undefined ? {} : { cause }) });
 
 /** Starts to archive the log of a server. */
 export function startArchiving(options: ArchivingOptions): Archiving {
@@ -91,14 +119,11 @@ export function startArchiving(options: ArchivingOptions): Archiving {
       return;
     }
     const { epoch } = leaseHolder;
-    const ending = new AbortController();
-    const tell = (news: ArchiveNews): void => {
-      if (news.kind === 'archived') entry = news.entry;
-      if (lease()?.epoch !== epoch) ending.abort();
-    };
     const round = { chainId, identity, host, epoch, base: newestBase() };
-    await worker.run({ kind: 'round', round }, tell, AbortSignal.any([ending.signal, signal]));
-    if (!ending.signal.aborted && !signal.aborted) completeAt = startedAt;
+    const hear = (news: ArchiveNews): void => {
+      if (news.kind === 'archived') entry = news.entry;
+    };
+    if (await workInEpoch(epoch, { kind: 'round', round }, options, hear, signal)) completeAt = startedAt;
   }
 
   async function round(signal: AbortSignal): Promise<void> {
@@ -110,24 +135,14 @@ export function startArchiving(options: ArchivingOptions): Archiving {
     }
   }
 
-  function logFailure({ message: reason, remedy, cause }: OperatorError): void {
-    log({
-      event: 'service_failing',
-      service: 'archive',
-      place: location,
-      reason,
-      remedy,
-      ...(cause === undefined ? {} : { cause }),
-    });
-  }
-
+  const logFailure = failureLog(options, 'archive');
   const everyMs = seconds * 1_000;
   const loop = startLoop({
     clock,
     everyMs,
     waits: { firstMs: 2 * everyMs, maxMs: MAX_WAIT_MS, random: random.number },
     turn: round,
-    passes: (error) => error instanceof OperatorError,
+    passes: isForOperator,
     failed: logFailure,
     recovered(count) {
       if (isHeld) log({ event: 'service_resumed', service: 'archive', place: location, failures: count });
@@ -141,7 +156,7 @@ export function startArchiving(options: ArchivingOptions): Archiving {
     try {
       await round(ended.signal);
     } catch (error) {
-      if (!(error instanceof OperatorError)) throw error;
+      if (!isForOperator(error)) throw error;
       if (!ended.signal.aborted) logFailure(error);
     }
   }
@@ -182,8 +197,6 @@ const MAX_BEHIND_SECONDS = 60;
 
 const HOUR_MS = 3_600_000;
 
-type SharedOption = 'directory' | 'location' | 'lease' | 'worker' | 'clock' | 'random' | 'registry' | 'log';
-
 export interface BasesOptions extends Pick<ArchivingOptions, SharedOption> {
   /** Hours between two bases; 0 for bases only on request. */
   hours: number;
@@ -196,73 +209,56 @@ export interface BasesOptions extends Pick<ArchivingOptions, SharedOption> {
 /** Starts to make bases in the archive of a server. */
 export function startBases(options: BasesOptions) {
   const { directory, location, hours, lease, archive, worker, keepDays, clock, random, registry, log } = options;
-  /** The newest base; undefined if unknown: at the start, and after another host wrote. */
-  let newest: BaseSummary | null | undefined;
-  /** Since when this host has written the archive without a base, in Unix milliseconds. */
-  let since = clock.now();
-  let epoch: number | null | undefined;
-  /** Last entry in the archive at the last look. */
-  let archived = 0;
+  /**
+   * What this host knows since its lease has the epoch (undefined without the lease): the newest base (undefined until it is
+   * read), and the start of the epoch in Unix milliseconds. In other epochs, other hosts may have made bases.
+   */
+  let known: { epoch?: number | null | undefined; newest?: BaseSummary | null; since: number } = { since: clock.now() };
   let isWanted = false;
   let step: BaseProgress | null = null;
 
   /** Milliseconds since the newest base. Never negative, even if the clock went back. */
-  const age = (): number => Math.abs(clock.now() - (newest?.madeAt ?? since));
+  const age = (): number => Math.abs(clock.now() - (known.newest?.madeAt ?? known.since));
   /** Reports whether the newest base has all entries of the archive, so that another would equal it. */
-  const isCurrent = (): boolean => newest != null && newest.entry >= archived;
-  const isDue = (): boolean => isWanted || (hours > 0 && !isCurrent() && (newest === null || age() >= hours * HOUR_MS));
+  const isCurrent = (): boolean => known.newest != null && known.newest.entry >= (archive()?.entry ?? 0);
+  const isDue = (): boolean =>
+    isWanted || (hours > 0 && !isCurrent() && (known.newest === null || age() >= hours * HOUR_MS));
   const overdueSeconds = (): number =>
     hours === 0 || lease() === null || isCurrent() ? 0 : Math.max(0, Math.floor((age() - hours * HOUR_MS) / 1_000));
 
   baseMetrics(registry, () => ({
-    entry: newest?.entry ?? 0,
-    seconds: newest == null ? 0 : Math.floor(age() / 1_000),
+    entry: known.newest?.entry ?? 0,
+    seconds: known.newest == null ? 0 : Math.floor(age() / 1_000),
     overdue: overdueSeconds(),
   }));
 
   function hear(news: ArchiveNews, startedAt: number): void {
-    switch (news.kind) {
-      case 'newest':
-        newest = news.base;
-        return;
-      case 'step':
-        step = news.step;
-        return;
-      case 'made': {
-        newest = news.base;
-        const { entry, height } = news.base;
-        const { sentParts: sent_parts, sentBytes: sent_bytes } = news;
-        const seconds = Math.round((clock.monotonic() - startedAt) / 1_000);
-        log({ event: 'archive_base_made', place: location, entry, height, sent_parts, sent_bytes, seconds });
-        return;
-      }
-      case 'retained': {
-        const { bases, parts } = news;
-        if (bases + parts > 0) log({ event: 'archive_bases_removed', place: location, bases, parts });
-      }
+    if (news.kind === 'newest' || news.kind === 'made') known.newest = news.base;
+    if (news.kind === 'step') step = news.step;
+    if (news.kind === 'made') {
+      const { base, sentParts: sent_parts, sentBytes: sent_bytes } = news;
+      const { entry, height } = base;
+      const seconds = Math.round((clock.monotonic() - startedAt) / 1_000);
+      log({ event: 'archive_base_made', place: location, entry, height, sent_parts, sent_bytes, seconds });
+    }
+    if (news.kind === 'retained' && news.bases + news.parts > 0) {
+      const { bases, parts } = news;
+      log({ event: 'archive_bases_removed', place: location, bases, parts });
     }
   }
 
   /** Looks at the newest base, and makes one if it is due. @returns whether a base was due and couldn't be made yet */
   async function work(stopping: AbortSignal): Promise<boolean> {
-    const current = lease();
+    const epoch = lease()?.epoch;
+    if (epoch !== known.epoch) known = { epoch, since: clock.now() };
     const state = archive();
-    if (current?.epoch !== epoch) [newest, epoch, since] = [undefined, current?.epoch, clock.now()];
-    if (current === null || state === null || state.entry === 0) return false;
-    if (state.failing || state.behind_seconds > MAX_BEHIND_SECONDS) return false;
-    archived = state.entry;
-    const ending = new AbortController();
+    const isReady = state !== null && state.entry > 0 && !state.failing && state.behind_seconds <= MAX_BEHIND_SECONDS;
+    if (epoch === undefined || !isReady) return false;
     const startedAt = clock.monotonic();
-    const tell = (news: ArchiveNews): void => {
-      hear(news, startedAt);
-      // If another host has the lease now, this host must stop writing.
-      if (lease()?.epoch !== epoch) ending.abort();
-    };
-    const signal = AbortSignal.any([ending.signal, stopping]);
-    if (newest === undefined) await worker.run({ kind: 'base', make: false, keepDays }, tell, signal);
-    if (!isDue() || signal.aborted) return false;
-    await worker.run({ kind: 'base', make: true, keepDays }, tell, signal);
-    if (signal.aborted) return false;
+    const run = (make: boolean): Promise<boolean> =>
+      workInEpoch(epoch, { kind: 'base', make, keepDays }, options, (news) => hear(news, startedAt), stopping);
+    if (known.newest === undefined && !(await run(false))) return false;
+    if (!isDue() || !(await run(true))) return false;
     isWanted = false;
     return isDue();
   }
@@ -287,23 +283,19 @@ export function startBases(options: BasesOptions) {
     everyMs: LOOK_MS,
     waits: { firstMs: 2 * LOOK_MS, maxMs: MAX_BASE_WAIT_MS, random: random.number },
     turn,
-    passes: (error) => error instanceof OperatorError,
-    failed({ message: reason, remedy, cause }) {
-      const details = { reason, remedy, ...(cause === undefined ? {} : { cause }) };
-      log({ event: 'service_failing', service: 'bases', place: location, ...details });
-    },
+    passes: isForOperator,
+    failed: failureLog(options, 'bases'),
   });
   return {
     /** Entry of the newest base; null if there is none, or it is unknown yet. */
-    newest: (): number | null => newest?.entry ?? null,
+    newest: (): number | null => known.newest?.entry ?? null,
     state: (): NonNullable<ServerStatus['archive']>['base'] => ({
-      entry: newest?.entry ?? null,
-      height: newest?.height ?? null,
-      made_at: newest == null ? null : Math.floor(newest.madeAt / 1_000),
+      entry: known.newest?.entry ?? null,
+      height: known.newest?.height ?? null,
+      made_at: known.newest == null ? null : Math.floor(known.newest.madeAt / 1_000),
       overdue_seconds: overdueSeconds(),
       failing: loop.failure() !== null,
-      making:
-        step === null ? null : { table: step.table, number: step.number, of: step.total, sent_bytes: step.sentBytes },
+      making: step && { table: step.table, number: step.number, of: step.total, sent_bytes: step.sentBytes },
     }),
     /** Requests a base now. @returns the reason for a refusal; null if the base is made as soon as the archive has all entries */
     request(): string | null {
