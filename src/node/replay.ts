@@ -228,6 +228,10 @@ function sumChanges(block: Block) {
   return { accounts, minted };
 }
 
+/** Requests a value. @throws NodeUnreachableError if the node failed */
+const request = async <T extends TSchema>(node: ThrottledNode, path: string, schema: T, init: RequestInit = {}) =>
+  answerOrThrow(await node.json(path, schema, init));
+
 /** The node's answers about one state of the chain. Each is requested once. */
 class StateAfter {
   readonly #accounts = new Map<string, Promise<AccountFacts | NoAnswer>>();
@@ -240,7 +244,7 @@ class StateAfter {
   ) {}
 
   pox(): Promise<Static<typeof Pox> | NoAnswer> {
-    this.#pox ??= this.node.json(`/v2/pox?tip=${this.id}`, Pox).then(answerOrThrow);
+    this.#pox ??= request(this.node, `/v2/pox?tip=${this.id}`, Pox);
     return this.#pox;
   }
 
@@ -250,6 +254,25 @@ class StateAfter {
     this.#accounts.set(principal, account);
     return account;
   }
+}
+
+/** The data for making a block. */
+interface Context {
+  decoded: NakamotoBlock;
+  parent: Parent;
+  before: StateAfter;
+  after: StateAfter;
+  sortition: Sortition;
+  failure: (reason: string) => IncompleteBlockError;
+}
+
+/** A block without its rewards. */
+interface Unrewarded extends Context {
+  /** Members of the block's event, without its rewards. */
+  event: object;
+  tenureHeight: number;
+  /** The transactions of unlocks, which are part of the event, unless the node didn't answer. */
+  unlocks: PostedTransaction[] | NoAnswer;
 }
 
 /** Makes the events of blocks, one after the other. */
@@ -275,9 +298,6 @@ export class BlockMaker {
    * @throws IncompleteBlockError, NodeUnreachableError; OperatorError if the node refuses the token
    */
   async make(decoded: NakamotoBlock, parent: Parent): Promise<FilledBlock> {
-    const parentId = parent.indexBlockHash.toHex();
-    const before = this.#state?.id === parentId ? this.#state : new StateAfter(this.node, parentId);
-    const after = new StateAfter(this.node, decoded.blockId.toHex());
     const { consensusHash, chainLength } = decoded.header;
     const failure = (reason: string) => new IncompleteBlockError(chainLength, decoded.blockId, reason);
     if (this.#sortition?.consensus_hash !== toHex(consensusHash)) {
@@ -285,6 +305,9 @@ export class BlockMaker {
       if (sortition instanceof NoAnswer) throw failure(`its sortition is unknown (${sortition.reason})`);
       this.#sortition = sortition;
     }
+    const parentId = parent.indexBlockHash.toHex();
+    const before = this.#state?.id === parentId ? this.#state : new StateAfter(this.node, parentId);
+    const after = new StateAfter(this.node, decoded.blockId.toHex());
     const context = { decoded, parent, before, after, sortition: this.#sortition, failure };
     try {
       const filled = await this.#make(context);
@@ -323,11 +346,6 @@ export class BlockMaker {
     return beginsTenure ? this.#makeRewarded(unrewarded) : this.#verify(unrewarded, []);
   }
 
-  #withRewards({ event }: Unrewarded, matured: readonly PostedReward[]): Pick<FilledBlock, 'text' | 'block'> {
-    const text = exactJson({ ...event, matured_miner_rewards: matured });
-    return { text, block: blockOfText(text, this.chain.network) };
-  }
-
   /** Completes a block with its rewards, and compares its changes with the node. @throws IncompleteBlockError */
   async #verify(unrewarded: Unrewarded, matured: readonly PostedReward[]): Promise<FilledBlock> {
     const draft = this.#withRewards(unrewarded, matured);
@@ -338,9 +356,17 @@ export class BlockMaker {
     return { ...draft, unanswered };
   }
 
+  #withRewards({ event }: Unrewarded, matured: readonly PostedReward[]): Pick<FilledBlock, 'text' | 'block'> {
+    const text = exactJson({ ...event, matured_miner_rewards: matured });
+    return { text, block: blockOfText(text, this.chain.network) };
+  }
+
+  /** Completes the first block of a tenure, with which the reward of an earlier tenure matures. */
   async #makeRewarded(unrewarded: Unrewarded): Promise<FilledBlock> {
+    const tryMaturity = async (maturity: number): Promise<FilledBlock> =>
+      this.#verify(unrewarded, await this.#maturedRewards(unrewarded, unrewarded.tenureHeight - maturity));
     const knownMaturity = this.#maturity ?? (await this.chain.maturity(unrewarded.parent.indexBlockHash));
-    if (knownMaturity !== null) return this.#makeWithMaturity(unrewarded, knownMaturity);
+    if (knownMaturity !== null) return tryMaturity(knownMaturity);
     // Without an earlier reward, the node's supply shows whether any reward matures, and its accounts show the tenure.
     const withoutReward = await unlessIncomplete(this.#verify(unrewarded, []));
     if (!(withoutReward instanceof IncompleteBlockError)) return withoutReward;
@@ -348,53 +374,48 @@ export class BlockMaker {
       ? [[unrewarded.tenureHeight - 1]]
       : [[PUBLIC_MATURITY], OTHER_MATURITIES];
     for (const maturities of candidates) {
-      const blocks: [number, FilledBlock][] = [];
+      const matches: { maturity: number; filled: FilledBlock }[] = [];
       for (const maturity of maturities) {
-        const filled = await unlessIncomplete(this.#makeWithMaturity(unrewarded, maturity));
-        if (!(filled instanceof IncompleteBlockError)) blocks.push([maturity, filled]);
+        const filled = await unlessIncomplete(tryMaturity(maturity));
+        if (!(filled instanceof IncompleteBlockError)) matches.push({ maturity, filled });
       }
-      if (blocks.length > 1) throw unrewarded.failure('the tenure of its reward is unknown');
-      const [match] = blocks;
+      if (matches.length > 1) throw unrewarded.failure('the tenure of its reward is unknown');
+      const [match] = matches;
       if (match === undefined) continue;
-      const [maturity, filled] = match;
-      this.#maturity = maturity;
-      return filled;
+      this.#maturity = match.maturity;
+      return match.filled;
     }
     throw withoutReward;
   }
 
-  /** @param maturity number of tenures after which a reward matures */
-  async #makeWithMaturity(unrewarded: Unrewarded, maturity: number): Promise<FilledBlock> {
-    const matured = await this.#maturedTenures(unrewarded, unrewarded.tenureHeight - maturity);
-    return this.#verify(unrewarded, matured === null ? [] : await this.#computeRewards(unrewarded, matured));
-  }
-
-  /** Computes the rewards with the coinbase: the miner's income apart from its transactions and fees. */
-  async #computeRewards(
-    unrewarded: Unrewarded,
-    matured: [RewardedTenure, RewardedTenure | null],
-  ): Promise<PostedReward[]> {
-    const [{ recipient }] = matured;
+  /**
+   * Returns the rewards of a tenure that mature with the block. The coinbase is the miner's income apart from its transactions
+   * and fees.
+   */
+  async #maturedRewards(unrewarded: Unrewarded, tenureHeight: number): Promise<readonly PostedReward[]> {
+    const { parent, failure } = unrewarded;
+    // Tenure 0, the genesis block, has no miner.
+    if (tenureHeight < 1) return [];
+    const [tenure, previous] = await Promise.all([
+      this.chain.tenure(tenureHeight, parent.indexBlockHash),
+      tenureHeight === 1 ? null : this.chain.tenure(tenureHeight - 1, parent.indexBlockHash),
+    ]);
+    if (tenure === null || (previous === null && tenureHeight > 1)) {
+      throw failure(`the miner of tenure ${tenureHeight} is unknown`);
+    }
+    const { recipient } = tenure;
     const change = await this.#changeOf(unrewarded, recipient);
-    if (change instanceof NoAnswer)
-      throw unrewarded.failure(`the reward of ${recipient} is unknown (${change.reason})`);
-    const { block } = this.#withRewards(unrewarded, rewards(...matured, this.#boot, 0n));
+    if (change instanceof NoAnswer) throw failure(`the reward of ${recipient} is unknown (${change.reason})`);
+    const { block } = this.#withRewards(unrewarded, rewards(tenure, previous, this.#boot, 0n));
     const coinbase = change.total - (sumChanges(block).accounts.get(recipient)?.total ?? 0n);
-    if (coinbase >= 0n) return rewards(...matured, this.#boot, coinbase);
-    throw unrewarded.failure(`${recipient} has ${-coinbase} micro-STX less than its transactions leave it`);
-  }
-
-  /** Requests a value. @throws IncompleteBlockError if the node doesn't have it */
-  async #ask<T extends TSchema>({ failure }: Context, what: string, path: string, schema: T): Promise<Static<T>> {
-    const response = answerOrThrow(await this.node.json(path, schema));
-    if (response instanceof NoAnswer) throw failure(`${what} is unknown (${response.reason})`);
-    return response;
+    if (coinbase >= 0n) return rewards(tenure, previous, this.#boot, coinbase);
+    throw failure(`${recipient} has ${-coinbase} micro-STX less than its transactions leave it`);
   }
 
   async #replay({ decoded, failure }: Context): Promise<ReplayedTransaction[]> {
     const signal = AbortSignal.timeout(REPLAY_TIMEOUT_MS);
     const init = { headers: { authorization: this.authorization }, signal };
-    const replayed = answerOrThrow(await this.node.json(`/v3/blocks/replay/${decoded.blockId.toHex()}`, Replay, init));
+    const replayed = await request(this.node, `/v3/blocks/replay/${decoded.blockId.toHex()}`, Replay, init);
     if (replayed instanceof NoAnswer) {
       if (replayed.status !== UNAUTHORIZED) throw failure(`the node doesn't execute it again (${replayed.reason})`);
       throw new OperatorError(
@@ -407,11 +428,21 @@ export class BlockMaker {
     return replayed.transactions;
   }
 
-  /** Requests the source or interface of a contract. Neither ever changes, so the state after a later block has it, too. */
-  async #askAbout<T extends TSchema>(context: Context, what: string, contract: string, schema: T): Promise<Static<T>> {
+  /**
+   * Requests the source or interface of a contract. Neither ever changes, so the state after a later block has it, too.
+   * @throws IncompleteBlockError if the node doesn't have it
+   */
+  async #askAbout<T extends TSchema>(
+    { after, failure }: Context,
+    what: 'source' | 'interface',
+    contract: string,
+    schema: T,
+  ): Promise<Static<T>> {
     const path = `/v2/contracts/${what}/${contract.replace('.', '/')}?proof=0`;
-    const response = answerOrThrow(await this.node.json(`${path}&tip=${context.after.id}`, schema));
-    return response instanceof NoAnswer ? this.#ask(context, `the ${what} of ${contract}`, path, schema) : response;
+    const answerAtBlock = await request(this.node, `${path}&tip=${after.id}`, schema);
+    const answer = answerAtBlock instanceof NoAnswer ? await request(this.node, path, schema) : answerAtBlock;
+    if (answer instanceof NoAnswer) throw failure(`the ${what} of ${contract} is unknown (${answer.reason})`);
+    return answer;
   }
 
   /** Returns the transactions of the block's body. */
@@ -472,7 +503,7 @@ export class BlockMaker {
       body: JSON.stringify(toHex(clarity.uint(height))),
       headers: { 'content-type': 'application/json' },
     };
-    const mapEntry = answerOrThrow(await this.node.json(path, MapEntry, init));
+    const mapEntry = await request(this.node, path, MapEntry, init);
     if (mapEntry instanceof NoAnswer) return mapEntry;
     const entry = decodeClarity(fromHex(mapEntry.data));
     if (!entry.ok || entry.value.type !== 'some' || entry.value.value.type !== 'list') return [];
@@ -495,21 +526,6 @@ export class BlockMaker {
     const signers = answerOrThrow(await requestSigners(this.node, cycle, after.id));
     if (signers instanceof NoAnswer) return null;
     return { cycle, set: { signers } };
-  }
-
-  /** Returns the tenure with the maturing coinbase, and the previous tenure, with the maturing fees. */
-  async #maturedTenures(
-    { parent, failure }: Context,
-    height: number,
-  ): Promise<[RewardedTenure, RewardedTenure | null] | null> {
-    // Tenure 0, the genesis block, has no miner.
-    if (height < 1) return null;
-    const [tenure, previous] = await Promise.all([
-      this.chain.tenure(height, parent.indexBlockHash),
-      height === 1 ? null : this.chain.tenure(height - 1, parent.indexBlockHash),
-    ]);
-    if (tenure === null || (previous === null && height > 1)) throw failure(`the miner of tenure ${height} is unknown`);
-    return [tenure, previous];
   }
 
   async #changeOf({ before, after }: Context, principal: string): Promise<AccountChange | NoAnswer> {
@@ -603,25 +619,6 @@ async function unlessIncomplete(block: Promise<FilledBlock>): Promise<FilledBloc
   }
 }
 
-/** The data for making a block. */
-interface Context {
-  decoded: NakamotoBlock;
-  parent: Parent;
-  before: StateAfter;
-  after: StateAfter;
-  sortition: Sortition;
-  failure: (reason: string) => IncompleteBlockError;
-}
-
-/** A block without its rewards. */
-interface Unrewarded extends Context {
-  /** Members of the block's event. */
-  event: object;
-  tenureHeight: number;
-  /** The transactions of unlocks, which are part of the event, unless the node didn't answer. */
-  unlocks: PostedTransaction[] | NoAnswer;
-}
-
 /** The status of a request without the right token. */
 const UNAUTHORIZED = 401;
 
@@ -634,7 +631,7 @@ const totalOf = (state: AccountFacts | NoAnswer): bigint =>
  * epochs).
  */
 export async function poxUnlockHeights(node: ThrottledNode, id: Uint8Array): Promise<Block['poxUnlockHeights']> {
-  const pox = answerOrThrow(await node.json(`/v2/pox?tip=${id.toHex()}`, Pox));
+  const pox = await request(node, `/v2/pox?tip=${id.toHex()}`, Pox);
   if (pox instanceof NoAnswer) return [null, null, null, null];
   const activation = (name: string): number | null =>
     pox.contract_versions.find(({ contract_id }) => contract_id.endsWith(`.${name}`))
