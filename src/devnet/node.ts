@@ -3,6 +3,7 @@
  * and follows the commands of tests.
  */
 import { type Clock, pause } from '../base/clock.ts';
+import { type Loop, startLoop } from '../base/service.ts';
 import { atMost } from '../base/turns.ts';
 import { DecodeError, decodedOrThrow } from '../codec/bytes-reader.ts';
 import { fromHex, toHex } from '../codec/hex.ts';
@@ -115,6 +116,15 @@ function detailsOf({ data = {} }: Rejection): string {
   return message === undefined ? '' : String(message);
 }
 
+/** Admits a transaction as {@link admit}. @param refusal returns the error to throw for a rejection */
+function admitOr(refusal: (rejection: Rejection) => Error, ...parameters: Parameters<typeof admit>): SignedTransaction {
+  try {
+    return admit(...parameters);
+  } catch (error) {
+    throw error instanceof Rejection ? refusal(error) : error;
+  }
+}
+
 /** Returns the error for a field of a request. @param rule that follows the field's name */
 const fieldError = (field: string, rule: string): ParameterError =>
   new ParameterError({ location: 'body', path: [field] }, rule);
@@ -139,8 +149,7 @@ type BlockReference = { readonly index_block_hash?: string | undefined; readonly
 
 /** A state that the chain can go back to by its name. */
 interface NamedState {
-  readonly indexBlockHash: string;
-  readonly height: number;
+  readonly block: Block;
   readonly shift: TimeShift;
 }
 
@@ -179,16 +188,14 @@ export class SimulatedNode {
   readonly #stopping = new AbortController();
   readonly #other: ((event: NodeEvent) => void) | null;
   #eventsUrl = '';
-  /** Null if the node doesn't mine at intervals. */
-  #running: Promise<void> | null = null;
+  /** Mines at intervals; null until the history is posted. */
+  #loop: Loop | null = null;
   /** The last tip that the observer received. */
   #announced: Block;
   #interval: number;
-  #wake: PromiseWithResolvers<void> = Promise.withResolvers();
   /** Number of waiting commands. If there are any, the current block is announced at once. */
   #waitingCommands = 0;
   #hurry = new AbortController();
-  #isHistory = true;
   #shift: TimeShift = { skipped: 0, earliest: 0 };
   /** The shift of the time when each block was mined. */
   readonly #shifts = new WeakMap<Block, TimeShift>();
@@ -262,8 +269,16 @@ export class SimulatedNode {
         }
         if (this.options.traffic === 0) this.chain.dropAnnounced(this.chain.announcedIds);
       });
-      this.#isHistory = false;
-      this.#running = this.#untilStopped(() => this.#mineByClock());
+      this.#stopping.signal.throwIfAborted();
+      this.#loop = startLoop({
+        clock: this.#clock,
+        everyMs: 0,
+        turn: async () => {
+          await this.#untilStopped(() => this.#mining(() => this.#mineOnTime()));
+          return this.#interval === 0 ? null : 0;
+        },
+        passes: (_): _ is Error => false,
+      });
     });
   }
 
@@ -280,8 +295,7 @@ export class SimulatedNode {
         throw new UnlikeSavedError(`block ${block.height} ${state}, but is different now`);
       }
       for (const snapshot of snapshots.filter(({ height }) => height === block.height)) {
-        const { indexBlockHash, height } = block;
-        this.#snapshots.set(snapshot.name, { indexBlockHash, height, shift: shiftOf(snapshot.skipped) });
+        this.#snapshots.set(snapshot.name, { block, shift: shiftOf(snapshot.skipped) });
       }
     }
     this.#shift = shiftOf(skipped);
@@ -297,13 +311,9 @@ export class SimulatedNode {
     const isMainnet = decoded.value.version === networks.mainnet.transactionVersion;
     const network = isMainnet ? networks.mainnet : this.chain.network;
     const view = { ...this.#view(), network, wasAdmitted: true };
-    try {
-      const transaction = admit(raw, decoded.value, view, false);
-      return mint === undefined ? transaction : { ...transaction, mint };
-    } catch (error) {
-      if (!(error instanceof Rejection)) throw error;
-      throw new UnlikeSavedError(`a transaction is refused: ${error.reason}`);
-    }
+    const refusal = ({ reason }: Rejection) => new UnlikeSavedError(`a transaction is refused: ${reason}`);
+    const transaction = admitOr(refusal, raw, decoded.value, view, false);
+    return mint === undefined ? transaction : { ...transaction, mint };
   }
 
   /** Returns the chain, to mine it again in another process; only with an engine. */
@@ -325,8 +335,7 @@ export class SimulatedNode {
   /** Stops the node. The observer may lack the last block. */
   async stop(): Promise<void> {
     this.#stopping.abort();
-    this.#wake.resolve();
-    await this.#running;
+    await this.#loop?.stop();
   }
 
   #view(): AdmissionView {
@@ -467,10 +476,7 @@ export class SimulatedNode {
     }
     const wins = chain.tip === blocks.at(-1);
     const orphaned = wins ? old.slice(0, depth).reverse() : [];
-    const replaced = new Set(orphaned.map((block) => block.indexBlockHash));
-    for (const [name, state] of this.#snapshots) {
-      if (replaced.has(state.indexBlockHash)) this.#snapshots.delete(name);
-    }
+    for (const [name, { block }] of this.#snapshots) if (orphaned.includes(block)) this.#snapshots.delete(name);
     const orphanedTransactions = orphaned.flatMap(({ transactions }) => transactions.map(withoutResult));
     // The pool doesn't have the transactions of simulated users and the deployments of a project.
     this.#pool.restore(orphanedTransactions, chain.tip.world);
@@ -550,18 +556,13 @@ export class SimulatedNode {
       const raw = signTransaction({ payload, origin: { account, nonce, fee: feeOf(payload) } }, network);
       const decoded = decodeTransaction(raw);
       if (!decoded.ok) throw new RefusedDeployment(index, decoded.error.message);
-      try {
-        return admit(raw, decoded.value, view, isSigned);
-      } catch (error) {
-        if (!(error instanceof Rejection)) throw error;
-        throw new RefusedDeployment(index, error.reason);
-      }
+      return admitOr(({ reason }) => new RefusedDeployment(index, reason), raw, decoded.value, view, isSigned);
     });
   }
 
   /** Height of the oldest snapshot; Infinity if there is none. */
   get #oldestSnapshot(): number {
-    return Math.min(...[...this.#snapshots.values()].map(({ height }) => height));
+    return Math.min(...[...this.#snapshots.values()].map(({ block }) => block.height));
   }
 
   /** Maximum number of blocks that a fork or a revert can take from the chain. */
@@ -572,20 +573,17 @@ export class SimulatedNode {
 
   /** The snapshots that the chain can go back to, oldest block first. */
   get snapshots() {
-    const reachable = new Map([...this.chain.ancestors(this.chain.tip)].map((block) => [block.indexBlockHash, block]));
+    const reachable = new Set(this.chain.ancestors(this.chain.tip));
     return [...this.#snapshots]
-      .flatMap(([name, { indexBlockHash }]) => {
-        const block = reachable.get(indexBlockHash);
-        return block === undefined ? [] : [{ name, block }];
-      })
+      .map(([name, { block }]) => ({ name, block }))
+      .filter(({ block }) => reachable.has(block))
       .sort((a, b) => a.block.height - b.block.height);
   }
 
   /** Names the state after the tip. An earlier state with this name loses the name. */
   snapshot(name: string): Promise<void> {
     return this.#runCommand(async () => {
-      const { indexBlockHash, height } = this.chain.tip;
-      this.#snapshots.set(name, { indexBlockHash, height, shift: this.#shift });
+      this.#snapshots.set(name, { block: this.chain.tip, shift: this.#shift });
     });
   }
 
@@ -598,7 +596,7 @@ export class SimulatedNode {
   revert({ snapshot, index_block_hash: id }: BlockReference): Promise<Fork> {
     return this.#runCommand(async () => {
       const state = snapshot === undefined ? undefined : this.#snapshots.get(snapshot);
-      const hash = snapshot === undefined ? id : state?.indexBlockHash;
+      const hash = snapshot === undefined ? id : state?.block.indexBlockHash;
       const reachable = [...this.chain.ancestors(this.chain.tip)];
       const depth = reachable.findIndex((block) => block.indexBlockHash === hash);
       const block = reachable[depth];
@@ -618,9 +616,8 @@ export class SimulatedNode {
       const fork = depth === 0 ? { blocks: [], orphaned: [] } : await this.#fork(depth, depth + 1);
       this.chain.dropLaterBitcoin();
       await this.#drop([...this.pending.map(({ id }) => id), ...this.chain.announcedIds]);
-      const { indexBlockHash, height } = this.chain.tip;
       for (const [name, state] of this.#snapshots) {
-        if (state.indexBlockHash === hash) this.#snapshots.set(name, { ...state, indexBlockHash, height });
+        if (state.block === block) this.#snapshots.set(name, { ...state, block: this.chain.tip });
       }
       return { ...fork, pending: [] };
     });
@@ -770,8 +767,7 @@ export class SimulatedNode {
     return this.#runCommand(async () => {
       this.#interval = seconds;
       this.#dueAt = null;
-      this.#wake.resolve();
-      this.#wake = Promise.withResolvers();
+      this.#loop?.wake();
     });
   }
 
@@ -918,11 +914,9 @@ export class SimulatedNode {
     }
   }
 
-  async #mineByClock(): Promise<void> {
-    while (!this.#stopping.signal.aborted) {
-      if (this.#interval === 0) await this.#wake.promise;
-      else await this.#mining(() => this.#mineOnTime());
-    }
+  /** Waits for a time, until a command waits, or until the node is stopped. */
+  #pause(milliseconds: number): Promise<void> {
+    return pause(this.#clock, milliseconds, AbortSignal.any([this.#stopping.signal, this.#hurry.signal]));
   }
 
   /** Announces the scenario's next block, with mempool events spread over the time before it. */
@@ -933,7 +927,7 @@ export class SimulatedNode {
     for (const batch of groupByBlock(this.#scenario.next())) {
       const pauseMs = (this.#interval * 1000) / batch.length;
       for (const event of batch) {
-        await pause(this.#clock, pauseMs, AbortSignal.any([this.#stopping.signal, this.#hurry.signal]));
+        await this.#pause(pauseMs);
         await this.#post([event]);
       }
     }
@@ -943,7 +937,7 @@ export class SimulatedNode {
   async #mineRealOnTime(clarity: ClarityMiner): Promise<void> {
     const now = this.#clock.monotonic();
     this.#dueAt ??= now + this.#interval * 1000;
-    await pause(this.#clock, this.#dueAt - now, AbortSignal.any([this.#stopping.signal, this.#hurry.signal]));
+    await this.#pause(this.#dueAt - now);
     // A command runs first, and doesn't delay the block.
     if (this.#stopping.signal.aborted || this.#clock.monotonic() < this.#dueAt) return;
     this.#dueAt = null;
@@ -980,7 +974,7 @@ export class SimulatedNode {
   }
 
   #time(kind: 'stacks' | 'bitcoin', proposed: number, minimum: number): number {
-    if (!this.#usesChainTime) return this.#isHistory ? Math.min(proposed, this.#now()) : this.#now();
+    if (!this.#usesChainTime) return this.#loop === null ? Math.min(proposed, this.#now()) : this.#now();
     // The first block after a command has exactly the time that the command set.
     const { earliest } = this.#shift;
     const isDue = kind === 'stacks' && earliest > this.#announced.time;
