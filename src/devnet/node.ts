@@ -28,7 +28,14 @@ import {
   postEvent,
 } from './node-event.ts';
 import { Scenario } from './scenario.ts';
-import { type Mint, type SignedTransaction, signTransaction, tokenTransfer, withFee } from './transaction.ts';
+import {
+  hasOneSignature,
+  type Mint,
+  type SignedTransaction,
+  signTransaction,
+  tokenTransfer,
+  withFee,
+} from './transaction.ts';
 import { type Account, impersonate } from './wallet.ts';
 
 export interface NodeOptions {
@@ -646,6 +653,19 @@ export class SimulatedNode {
     throw fieldError('tx_id', 'must be the id of a pending transaction');
   }
 
+  /** Pending transactions that {@link replace} can sign. */
+  get replaceable(): readonly SignedTransaction[] {
+    return this.pending.filter((transaction) => this.#replacing(transaction) !== null);
+  }
+
+  /** Returns the signer of a replacement; null if the node can't sign it. */
+  #replacing({ raw, origin }: SignedTransaction): Signing | null {
+    if (!hasOneSignature(raw)) return null;
+    // A fork makes transactions of simulated users pending again.
+    const user = this.chain.userAt(origin.account.address);
+    return user === undefined ? this.#signing(origin.account.address) : { account: user, isSigned: true };
+  }
+
   /**
    * Sends a pending transaction again with another fee.
    * @param fee micro-STX
@@ -655,15 +675,14 @@ export class SimulatedNode {
    */
   replace(id: string, fee: bigint): Promise<string> {
     return this.#runCommand(async () => {
-      const { raw, origin } = this.#requirePending(id);
-      const signing = this.#signing(origin.account.address);
-      // A fork makes transactions of simulated users pending again.
-      const account = signing?.account ?? this.chain.userAt(origin.account.address);
-      const replacement = account === undefined ? null : withFee(raw, { ...origin, account, fee }, this.chain.network);
-      if (replacement === null) {
+      const transaction = this.#requirePending(id);
+      const signing = this.#replacing(transaction);
+      if (signing === null) {
         throw fieldError('tx_id', 'must have one signature, no sponsor, and an account with a key in this devnet');
       }
-      const replaced = await this.#submitFrom(replacement, ['fee'], signing?.isSigned ?? true);
+      const { raw, origin } = transaction;
+      const replacement = withFee(raw, { ...origin, account: signing.account, fee }, this.chain.network);
+      const replaced = await this.#submitFrom(replacement, ['fee'], signing.isSigned);
       if (this.options.automine) await this.#minePending();
       return replaced;
     });

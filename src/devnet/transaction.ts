@@ -138,14 +138,17 @@ export function signTransaction(transaction: UnsignedTransaction, network: Netwo
 const START_BYTES = 5;
 const AUTH_BYTES = 104;
 
-/**
- * Signs a transaction again with another fee.
- * @param origin its signer, with its nonce
- * @returns null for a transaction with a sponsor or several signatures
- */
-export function withFee(raw: Uint8Array, origin: Signer, network: Network): Uint8Array | null {
+/** Reports whether a transaction has one signature, and no sponsor. */
+export function hasOneSignature(raw: Uint8Array): boolean {
   const [authType, hashMode] = raw.subarray(START_BYTES);
-  if (authType !== AUTH.standard || hashMode !== singleSignature) return null;
+  return authType === AUTH.standard && hashMode === singleSignature;
+}
+
+/**
+ * Signs a transaction with one signature again with another fee.
+ * @param origin its signer, with its nonce
+ */
+export function withFee(raw: Uint8Array, origin: Signer, network: Network): Uint8Array {
   // The anchor mode, then the post-conditions and the payload.
   const rest = raw.subarray(START_BYTES + AUTH_BYTES);
   const parts = { anchorMode: rest[0] as AnchorMode, postConditions: new Uint8Array(), payload: rest.subarray(1) };

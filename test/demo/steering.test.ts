@@ -74,6 +74,8 @@ test('transactions in a mine request are mined with pending ones, in nonce order
 test('simulated users send transactions if a mine request sets traffic', async () => {
   const { blocks } = await server.steer('/stackside/v1/devnet/mine', { traffic: 6 });
   expect(blocks[0]?.transactions.length).toBeGreaterThanOrEqual(6);
+  // The users may have announced transactions for the next block.
+  await server.steer('/stackside/v1/devnet/mine');
 });
 
 test('a devnet without a project announces no transactions of simulated users', async () => {
@@ -581,7 +583,7 @@ test('a pending transaction can be replaced with a higher fee if the node can si
     server.post<{ tx_id: string; reason?: string; message: string }>(`${devnet}/replace`, { tx_id: id, fee });
   expect((await bid('300')).body).toMatchObject({ reason: 'ConflictingNonceInMempool' });
   const { body: replaced } = await bid('900');
-  expect(await state()).toMatchObject({ pending: [replaced.tx_id] });
+  expect(await state()).toMatchObject({ pending: [replaced.tx_id], replaceable: [replaced.tx_id] });
   expect(await statusOf(`0x${txid}`)).toBe('dropped_replace_by_fee');
   await server.steer(`${devnet}/mine`);
   expect(await server.json(`/extended/v1/tx/${replaced.tx_id}`)).toMatchObject({
@@ -590,7 +592,9 @@ test('a pending transaction can be replaced with a higher fee if the node can si
     sender_address: alice.address,
     token_transfer: { recipient_address: recipient, amount: '7' },
   });
-  const foreign = await bid('900', await sent());
+  const foreignId = await sent();
+  expect(await state()).toMatchObject({ pending: [foreignId], replaceable: [] });
+  const foreign = await bid('900', foreignId);
   expect(foreign.body.message).toStartWith('body/tx_id must have one signature, no sponsor, and an account with a key');
   expect((await bid('900', `0x${txid}`)).body.message).toBe('body/tx_id must be the id of a pending transaction');
   await server.steer(`${devnet}/mine`);

@@ -74,6 +74,10 @@ export const [State, stateOf] = object<SimulatedNode>('Devnet')({
     }),
     ({ pending }) => pending.map(({ id }) => id),
   ],
+  replaceable: [
+    Type.Array(Hash, { description: 'Ids of the pending transactions that `replace` can sign again' }),
+    ({ replaceable }) => replaceable.map(({ id }) => id),
+  ],
   snapshots: [
     Type.Array(ShownSnapshot, { description: 'Snapshots that the chain can revert to by name' }),
     ({ snapshots }) => snapshots.map(shownSnapshot),

@@ -2190,6 +2190,7 @@ export interface components {
             cycle: { number: number; length: number; blocks_left: number; };
             interval: number;
             pending: components["schemas"]["Hash"][];
+            replaceable: components["schemas"]["Hash"][];
             snapshots: components["schemas"]["DevnetSnapshot"][];
             faucet: { address: string; balance: components["schemas"]["Amount"]; };
             accounts: { name: string; address: string; balance: components["schemas"]["Amount"]; }[];

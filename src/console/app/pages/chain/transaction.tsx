@@ -396,11 +396,7 @@ function Waiting({ transaction }: { transaction: PendingTransaction }) {
       ) : (
         <>
           <Prospects transaction={transaction} />
-          <OnDevnet>
-            {({ PendingSteps }) => (
-              <PendingSteps key={id} id={id} fee={fee} isSponsored={sponsorOf(transaction) !== null} />
-            )}
-          </OnDevnet>
+          <OnDevnet>{({ PendingSteps }) => <PendingSteps key={id} id={id} fee={fee} />}</OnDevnet>
         </>
       )}
       {replacedBy === null ? null : (

@@ -349,11 +349,8 @@ export function FailedCall({ id }: { id: string }) {
 
 const LABELS = { tx_id: 'The transaction', fee: 'Fee in micro-STX' };
 
-/**
- * Renders buttons that mine the next block, and that replace or drop a transaction. The node can't replace sponsored
- * transactions, and those that simulated users announced, which its state doesn't have. @param fee in micro-STX
- */
-export function PendingSteps({ id, fee, isSponsored }: { id: string; fee: string; isSponsored: boolean }) {
+/** Renders buttons that mine the next block, and that replace or drop a transaction. @param fee in micro-STX */
+export function PendingSteps({ id, fee }: { id: string; fee: string }) {
   const { data: state } = useGet(SOURCE, {}, `${tipVersion.value} ${every(STATE_EVERY)}`);
   const { run, problem, busy } = useAction();
   const [newFee, setNewFee] = useState(String(2n * BigInt(fee)));
@@ -372,7 +369,7 @@ export function PendingSteps({ id, fee, isSponsored }: { id: string; fee: string
     <Form class="form row" aria-label="Steps of the simulated node" onSubmit={replace}>
       <Button text="Mine a block" disabled={busy} onClick={() => run(mine, 'Mined a block')} />
       <Button text="Drop" disabled={busy} onClick={() => run(drop, 'Dropped the transaction', LABELS)} />
-      {!isSponsored && state?.pending.includes(id) === true ? (
+      {state?.replaceable.includes(id) === true ? (
         <>
           <TextField
             label="Fee in micro-STX"
