@@ -16,10 +16,12 @@ import { requestMetrics } from '../../src/metrics/requests.ts';
 import { observerToml } from '../../src/node/node-config.ts';
 import { nodeRpc } from '../../src/node/rpc.ts';
 import { readSettings } from '../../src/settings/config.ts';
+import { objectStoreAt } from '../../src/storage/location.ts';
 import { beginMaking } from '../../src/store/files/staged-files.ts';
 import { dataStateOf, type FileFates } from '../../src/store/files/status.ts';
+import { archive } from '../support/data/archive.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
-import { ingestOf, simulatedEvents } from '../support/data/ingest.ts';
+import { entryOf, ingestOf, simulatedEvents } from '../support/data/ingest.ts';
 import { NO_NODE, serving } from '../support/servers/serving.ts';
 import { standInNode, TESTNET_INFO } from '../support/servers/stand-in-node.ts';
 import { watching } from '../support/servers/watching.ts';
@@ -71,7 +73,8 @@ const WELL: Facts = {
   tokenStatus: 404,
   takenPorts: [],
   freeBytes: 5e11,
-  archives: null,
+  archive: null,
+  from: { value: '/from', error: null },
 };
 
 /** Gathers the facts of a server that isn't there, unless the flags name one. */
@@ -446,10 +449,37 @@ test('without a server, reports a wrong --archive or --from', async () => {
     state: 'problem',
     message: `The directory ${join(directory.path, 'not mounted')} doesn't exist.`,
   });
-  expect(await checkOf('archive', { data, from: right })).toMatchObject({
+  expect(await checkOf('from', { data, from: right })).toMatchObject({
     state: 'problem',
     message: expect.stringContaining(`No archive found at ${right}`),
   });
+  expect(await checkOf('archive', { data, archive: wrong, from: right })).toMatchObject({
+    message: `The directory ${join(directory.path, 'not mounted')} doesn't exist.`,
+  });
+});
+
+test('without a server, compares the end of the archive with the journal', async () => {
+  using around = dataDirectory();
+  const path = join(around.path, 'archive');
+  const events = simulatedEvents({ seed: 5, blocks: 3 });
+  using archived = ingestOf(events.slice(0, -2));
+  await archive(archived.path, objectStoreAt(path, null));
+  const archiveCheckIn = (data: string) => checkOf('archive', { data, archive: path });
+  expect(await archiveCheckIn(archived.path)).toMatchObject({ message: expect.stringMatching(/reached\. Only/) });
+  using newer = ingestOf(events);
+  expect(await archiveCheckIn(newer.path)).toMatchObject({
+    state: 'ok',
+    message: expect.stringContaining(`${path} can be reached. It lacks 2 entries of the journal.`),
+  });
+  const end = entryOf(events.length - 2);
+  using older = ingestOf(events.slice(0, -3));
+  using other = ingestOf([...events.slice(0, -3), ...events.slice(-1)]);
+  for (const { path: data } of [older, other]) {
+    expect(await archiveCheckIn(data)).toMatchObject({
+      state: 'problem',
+      message: `The archive at ${path} ends with an entry ${end} that the journal in ${data} lacks.`,
+    });
+  }
 });
 
 test('without a server, reports an archive that the server would refuse', async () => {
@@ -489,22 +519,20 @@ test('without a server, reports an archive that the server would refuse', async 
 test('while a server runs, also checks the archive of --from, and not whether --archive can be written', async () => {
   using around = dataDirectory();
   await using running = await serving();
-  const [from, archive] = ['from', join('not mounted', 'archive')].map((name) => join(around.path, name));
-  const archiveOf = async (flags: Record<string, string>) => {
+  const [from, unmounted] = ['from', join('not mounted', 'archive')].map((name) => join(around.path, name));
+  const checksOf = async (flags: Record<string, string>) => {
     const apiPort = new URL(running.api).port;
     const fixed = { data: running.directory, apiHost: '127.0.0.1', apiPort, nodeRpc: NO_NODE };
-    const facts = await gatherFacts(readSettings({ ...fixed, ...flags }, {}), nodeRpc(NO_NODE), systemClock);
-    return checkFacts(facts).archive;
+    return checkFacts(await gatherFacts(readSettings({ ...fixed, ...flags }, {}), nodeRpc(NO_NODE), systemClock));
   };
   const missing = { state: 'problem', message: `No archive found at ${from}: archive.json is missing.` };
-  expect(await archiveOf({ from: from! })).toMatchObject(missing);
-  expect(await archiveOf({ archive: archive! })).toMatchObject({ remedy: 'Restart the server with --archive.' });
+  const unwritten = { state: 'problem', remedy: 'Restart the server with --archive.' };
+  expect(await checksOf({ from: from! })).toMatchObject({ from: missing, archive: { state: 'skipped' } });
+  expect(await checksOf({ archive: unmounted! })).toMatchObject({ archive: unwritten });
+  expect(await checksOf({ from: from!, archive: unmounted! })).toMatchObject({ from: missing, archive: unwritten });
   mkdirSync(from!);
   writeFileSync(join(from!, 'archive.json'), identityBytes(toIdentity(TESTNET, '0'.repeat(32), false)));
-  expect(await archiveOf({ from: from! })).toEqual({
-    state: 'ok',
-    message: `${from} can be reached. No archive is written.`,
-  });
+  expect((await checksOf({ from: from! })).from).toEqual({ state: 'ok', message: `${from} can be reached.` });
 });
 
 test('without a server, reports a port that another program uses', async () => {

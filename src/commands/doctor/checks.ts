@@ -194,19 +194,16 @@ const checks: Readonly<Record<string, (facts: Facts) => Finding>> = {
       : ok(`${free}${fullText}.`);
   },
 
-  archive({ server, alerts, archives, settings: { archive } }) {
+  archive({ server, alerts, archive: stored, settings: { archive } }) {
     if (server === null) {
-      if (archives === null) return skipped('No archive is written.');
-      if (archives.error !== null) return problem(archives.error.message, archives.error.remedy);
-      const reached = `${archives.value.join(' and ')} can be reached.`;
-      return ok(archive === null ? reached : `${reached} Only an upload shows whether the archive accepts writes.`);
+      if (stored === null) return skipped('No archive is written.');
+      if (stored.error !== null) return problem(stored.error.message, stored.error.remedy);
+      const { location, missingEntries } = stored.value;
+      const lag = missingEntries === 0 ? '' : ` It lacks ${plural(missingEntries, 'entry')} of the journal.`;
+      return ok(`${location} can be reached.${lag} Only an upload shows whether the archive accepts writes.`);
     }
-    if (archives !== null && archives.error !== null) return problem(archives.error.message, archives.error.remedy);
     if (archive === null && server.archive == null) {
-      const unwritten = server.cluster === null ? 'No archive is written.' : `This host has no archive. ${ONE_WRITER}`;
-      return archives === null
-        ? skipped(unwritten)
-        : ok(`${archives.value.join(' and ')} can be reached. ${unwritten}`);
+      return skipped(server.cluster === null ? 'No archive is written.' : `This host has no archive. ${ONE_WRITER}`);
     }
     if (server.archive === null) {
       if (server.cluster !== null) return skipped(`This host doesn't write the archive. ${ONE_WRITER}`);
@@ -236,6 +233,11 @@ const checks: Readonly<Record<string, (facts: Facts) => Finding>> = {
     return ok(
       `The archive lacks ${plural(entries, 'entry')}. Only the next upload shows whether it still accepts writes.`,
     );
+  },
+
+  from({ from }) {
+    if (from === null) return skipped('No archive is followed.');
+    return from.error === null ? ok(`${from.value} can be reached.`) : problem(from.error.message, from.error.remedy);
   },
 
   format({ data, settings: { data: directory } }) {

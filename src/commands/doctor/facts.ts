@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { Value } from '@sinclair/typebox/value';
 import { ServerStatus } from '../../api/stackside/server.ts';
-import { readIdentity, requireIdentity, toIdentity } from '../../archive/archive.ts';
+import { findEnd, readIdentity, requireIdentity, toIdentity } from '../../archive/archive.ts';
 import { requireSameLog } from '../../archive/archiver.ts';
 import { openArchive } from '../../archive/open.ts';
 import type { Clock } from '../../base/clock.ts';
@@ -19,9 +19,11 @@ import type { Settings } from '../../settings/config.ts';
 import { objectStoreAt } from '../../storage/location.ts';
 import type { ObjectStore } from '../../storage/object-store.ts';
 import { indexPath, journalPath } from '../../store/files/database.ts';
+import { openJournalReader } from '../../store/files/journal.ts';
 import { requireJournal } from '../../store/files/journal-link.ts';
 import { dataStateOf, directoryStatus, type FileFates, fileFates, freeBytes } from '../../store/files/status.ts';
 import { isUnfinished } from '../../store/files/unfinished.ts';
+import { sameChain } from '../../store/log/entry.ts';
 import { askText } from '../cli/client.ts';
 import { browserUrl } from '../terminal/presenter.ts';
 
@@ -47,8 +49,10 @@ interface CommonFacts {
   /** Ports of the settings that another program uses. */
   takenPorts: readonly { flag: string; port: number }[];
   freeBytes: number | null;
-  /** The archives of the settings that were checked; while a server runs, only that of --from. Null if there is none. */
-  archives: ValueOrError<readonly string[]> | null;
+  /** The archive that the server writes; null without --archive, and while a server runs, which reports how it writes. */
+  archive: ValueOrError<{ location: string; missingEntries: number }> | null;
+  /** Location of the archive that the server follows; null without --from. */
+  from: ValueOrError<string> | null;
 }
 
 /** The answer of a node, or why there is none, as a clause. */
@@ -58,15 +62,23 @@ type NodeFacts =
 
 export type Facts = CommonFacts & NodeFacts;
 
+function errorOnly(error: unknown): ValueOrError<never> {
+  if (error instanceof OperatorError) return { value: null, error };
+  throw error;
+}
+
 /** Runs something that fails with an OperatorError. */
 function valueOrError<T>(read: () => T): ValueOrError<T> {
   try {
     return { value: read(), error: null };
   } catch (error) {
-    if (error instanceof OperatorError) return { value: null, error };
-    throw error;
+    return errorOnly(error);
   }
 }
+
+/** Awaits something that fails with an OperatorError. */
+const settled = <T>(promise: Promise<T>): Promise<ValueOrError<T>> =>
+  promise.then((value) => ({ value, error: null }), errorOnly);
 
 /** Returns the node's answer, or null if the node doesn't answer. */
 async function orNull<T>(request: Promise<T>): Promise<T | null> {
@@ -159,27 +171,41 @@ async function requireOwnArchive(store: ObjectStore, { data, archivePublic }: Se
   requireSameLog(store.location, stored, toIdentity(chainId, identity, archivePublic));
 }
 
-/** Checks that the archive can be written, and that of --from can be read. @returns their locations */
-async function checkArchives(settings: Settings, clock: Clock): Promise<Facts['archives']> {
-  const { archive, from, data } = settings;
-  const locations: string[] = [];
-  try {
-    if (archive !== null) {
-      const store = objectStoreAt(archive, data);
-      await store.check();
-      await requireOwnArchive(store, settings);
-      locations.push(store.location);
-    }
-    if (from !== null) {
-      const store = await openArchive({ location: from, directory: null, trust: settings, clock, lacks: () => {} });
-      await requireIdentity(store);
-      locations.push(store.location);
-    }
-  } catch (error) {
-    if (error instanceof OperatorError) return { value: null, error };
-    throw error;
-  }
-  return locations.length === 0 ? null : { value: locations, error: null };
+/**
+ * Compares the end of an archive with the journal.
+ * @returns how many entries of the journal the archive lacks; 0 without a readable journal, which another check reports
+ * @throws OperatorError if the archive has entries that the journal lacks
+ */
+async function countMissingEntries(store: ObjectStore, data: string): Promise<number> {
+  const { part, last: sealed } = await findEnd(store);
+  const end = part === null ? sealed : { id: part.last, chain: part.chain };
+  const path = journalPath(data);
+  using journal = valueOrError(() => onFile(path, () => (isPresent(path) ? openJournalReader(data) : null))).value;
+  if (journal === null) return 0;
+  const chain = journal.chainAt(end.id);
+  if (chain !== null && sameChain(chain, end.chain)) return journal.lastId() - end.id;
+  throw new OperatorError(
+    `The archive at ${store.location} ends with an entry ${end.id} that the journal in ${data} lacks.`,
+    'Restore the archive into another directory, and serve that one; or use another location for this log.',
+  );
+}
+
+/** Checks that an archive can be written. @throws OperatorError */
+async function checkArchive(location: string, settings: Settings) {
+  const { data, cluster } = settings;
+  const store = objectStoreAt(location, data);
+  await store.check();
+  await requireOwnArchive(store, settings);
+  // Another host of a cluster may have written entries that this host will get from the shared log.
+  const missingEntries = cluster === null ? await countMissingEntries(store, data) : 0;
+  return { location: store.location, missingEntries };
+}
+
+/** Checks that an archive can be followed. @returns its location @throws OperatorError */
+async function checkSource(location: string, settings: Settings, clock: Clock): Promise<string> {
+  const store = await openArchive({ location, directory: null, trust: settings, clock, lacks: () => {} });
+  await requireIdentity(store);
+  return store.location;
 }
 
 function readData({ data, from }: Settings): Facts['data'] {
@@ -210,7 +236,7 @@ function readToken(settings: Settings): Facts['token'] {
 
 /** Gathers the facts. */
 export async function gatherFacts(settings: Settings, node: NodeRpc, clock: Clock): Promise<Facts> {
-  const { data, apiHost, apiPort, nodeConfig } = settings;
+  const { data, apiHost, apiPort, nodeConfig, archive, from } = settings;
   const url = browserUrl(new URL(`http://${apiHost}:${apiPort}`).origin);
   const answer = await askServer(url, clock);
   const token = readToken(settings);
@@ -226,7 +252,7 @@ export async function gatherFacts(settings: Settings, node: NodeRpc, clock: Cloc
     tokenStatus: token === null || token.value === null ? null : await tokenStatus(node, token.value),
     takenPorts: answer.server === null ? takenPorts(settings) : [],
     freeBytes: freeSpace(data),
-    // A running server reports how it writes its archive.
-    archives: await checkArchives(answer.server === null ? settings : { ...settings, archive: null }, clock),
+    archive: archive === null || answer.server !== null ? null : await settled(checkArchive(archive, settings)),
+    from: from === null ? null : await settled(checkSource(from, settings, clock)),
   };
 }
