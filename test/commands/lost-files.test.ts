@@ -1,12 +1,14 @@
 /** Commands on a data directory with a missing or damaged file: the error names the file and the right remedy. */
 import { afterAll, expect, test } from 'bun:test';
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { EXIT } from '../../src/base/errors.ts';
 import { checkDirectory } from '../../src/store/check/check.ts';
 import { indexPath, journalPath } from '../../src/store/files/database.ts';
 import { problemOf, stackside } from '../e2e/stackside.ts';
 import { copyOf, dataDirectory } from '../support/data/data-directory.ts';
 import { ingestOf, simulatedEvents } from '../support/data/ingest.ts';
+import { NO_NODE } from '../support/servers/serving.ts';
 
 const whole = ingestOf(simulatedEvents({ seed: 5, blocks: 4 }));
 const places = dataDirectory();
@@ -29,6 +31,25 @@ test.each<[words: string[]]>([
     `The index ${indexPath(directory.path)} is missing, but ${directory.path} contains a journal.\n` +
       'Rebuild the index from its journal: stackside rebuild.\n',
   );
+});
+
+test('with an index but no journal of it, status prints the state, and then the problem with a remedy', async () => {
+  using directory = copyOf(whole);
+  using other = ingestOf(simulatedEvents({ seed: 6, blocks: 4 }));
+  const report = () => stackside('status', '--url', NO_NODE, '--data', directory.path);
+  for (const suffix of ['', '-wal', '-shm']) rmSync(journalPath(directory.path) + suffix, { force: true });
+  const remedy = 'Restore the journal.db that belongs to this index.db, ';
+  expect(await report()).toMatchObject({
+    code: EXIT.operator,
+    stdout: expect.stringContaining('\njournal        missing\n'),
+    stderr: expect.stringMatching(new RegExp(`^The journal in .* is missing, .*\n${remedy}`)),
+  });
+  copyFileSync(journalPath(other.path), journalPath(directory.path));
+  expect(await report()).toMatchObject({
+    code: EXIT.operator,
+    stdout: expect.stringContaining(', not the journal of this index\n'),
+    stderr: expect.stringContaining('does not belong to the index'),
+  });
 });
 
 /** Keeps the first half of a file's pages. */

@@ -12,7 +12,8 @@ import { type NodeRpc, NodeUnreachableError } from '../../node/rpc.ts';
 import { checkDirectory } from '../../store/check/check.ts';
 import type { CheckWatch } from '../../store/check/checks.ts';
 import { type TableSize, tableSizes } from '../../store/check/tables.ts';
-import { indexPath, requireIndex } from '../../store/files/database.ts';
+import { indexPath, journalPath, requireIndex } from '../../store/files/database.ts';
+import { openWholeJournal, positionOfFile, requireJournal } from '../../store/files/journal-link.ts';
 import { type DirectoryStatus, directoryStatus } from '../../store/files/status.ts';
 import { ChainReplacedError } from '../../store/model/read-errors.ts';
 import { openSnapshots, type Snapshots } from '../../store/read/snapshots.ts';
@@ -118,7 +119,7 @@ const missingIndexesText = (indexes: number): string =>
   indexes === 0 ? '' : `, without ${indexes} of its indexes until the import or the next start has made them`;
 
 function lagText({ fits, behind }: NonNullable<DirectoryStatus['journal']>): string {
-  if (!fits) return 'not the journal of this index: stackside serve shows the remedy';
+  if (!fits) return 'not the journal of this index';
   return behind === 0 ? 'index up to date' : `index ${behind} behind`;
 }
 
@@ -132,9 +133,16 @@ function serverLines(url: string, server: ServerReadiness | 'late' | null): stri
   return [`server         ${stateText(state, reason)}`, `next           ${next}`, ...section];
 }
 
+/** Requires the journal of an index, which exists. @throws OperatorError if it is missing, or belongs to another index */
+export function requireOwnJournal(directory: string): void {
+  const position = positionOfFile(indexPath(directory));
+  if (position !== null) requireJournal(directory, position);
+  if (existsSync(journalPath(directory))) openWholeJournal(directory).close();
+}
+
 /**
  * Prints the state of the server at a URL and the status of a data directory. @param json whether as JSON
- * @throws OperatorError if neither a server nor an index is found
+ * @throws OperatorError if neither a server nor an index is found; after it has printed, if the index lacks its journal
  */
 export async function reportStatus(
   { url, data }: { url: string; data: string },
@@ -153,6 +161,7 @@ export async function reportStatus(
           : statusLines(status)),
       ].join('\n');
   process.stdout.write(`${text}\n`);
+  if (status !== null) requireOwnJournal(data);
 }
 
 export interface CheckNodeOptions {

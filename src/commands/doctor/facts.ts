@@ -20,11 +20,11 @@ import { objectStoreAt } from '../../storage/location.ts';
 import type { ObjectStore } from '../../storage/object-store.ts';
 import { indexPath, journalPath } from '../../store/files/database.ts';
 import { openJournalReader } from '../../store/files/journal.ts';
-import { requireJournal } from '../../store/files/journal-link.ts';
 import { dataStateOf, directoryStatus, type FileFates, fileFates, freeBytes } from '../../store/files/status.ts';
 import { isUnfinished } from '../../store/files/unfinished.ts';
 import { sameChain } from '../../store/log/entry.ts';
 import { askText } from '../cli/client.ts';
+import { requireOwnJournal } from '../data/check.ts';
 import { browserUrl } from '../terminal/presenter.ts';
 
 /** A value, or the error that prevented it. */
@@ -217,7 +217,7 @@ function readData({ data, from }: Settings): Facts['data'] {
   const facts = valueOrError(() =>
     onFile(indexPath(data), () => {
       const { chain_id: chainId } = directoryStatus(data);
-      requireJournal(data, dataStateOf(data).position);
+      requireOwnJournal(data);
       return { chainId, files: fileFates(data) };
     }),
   );
