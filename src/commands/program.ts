@@ -1,5 +1,5 @@
 /** The command line: one line per command. */
-import { EXIT } from '../base/errors.ts';
+import { EXIT, OperatorError } from '../base/errors.ts';
 import type { CommandName } from '../settings/setting.ts';
 import { addCommand, type Declaration, OwnCommand } from './cli/command.ts';
 import { serverVersion } from './cli/this-program.ts';
@@ -101,12 +101,25 @@ const PROGRAM_OPTIONS = new Set(['-h', '--help', '-V', '--version']);
 const lacksCommand = (first: string | undefined): boolean =>
   first === undefined || (first.startsWith('-') && !PROGRAM_OPTIONS.has(first));
 
+/** Runs the default command. A name of a command after options is an argument, and this command takes none. */
+function runDefault(args: readonly string[]): Promise<unknown> {
+  const program = createProgram(DEFAULT_COMMAND);
+  for (const command of program.commands) command.allowExcessArguments();
+  program.hook('preAction', (_, { args: [name] }) => {
+    if (name === undefined) return;
+    throw new OperatorError(
+      `${name} comes after an option, and stackside without a command starts a server.`,
+      `Options come after the command: stackside ${name} [options].`,
+    );
+  });
+  return program.parseAsync([DEFAULT_COMMAND, ...args], { from: 'user' });
+}
+
 /**
  * Runs a command line.
  * @param args the arguments, without the program
  * @throws OperatorError, or CommanderError after help or the version was printed
  */
 export async function runProgram(args: readonly string[]): Promise<void> {
-  const line = lacksCommand(args[0]) ? [DEFAULT_COMMAND, ...args] : args;
-  await createProgram(line[0]).parseAsync(line, { from: 'user' });
+  await (lacksCommand(args[0]) ? runDefault(args) : createProgram(args[0]).parseAsync(args, { from: 'user' }));
 }

@@ -168,6 +168,11 @@ const mistakes: [args: string[], says: RegExp][] = [
   [['serve', '--network', '0x123456789'], /--network is "0x123456789"/],
   [['serve', '--chain-id', '0x123456789'], /--network is "0x123456789"/],
   [['serve', '--network', 'mainnet', '--chain-id', '2'], /'--chain-id <id>' cannot be used with option '--network/],
+  [
+    ['--api-port', '0', 'status', '--event-port', '0'],
+    /^status comes after an option, .*\nOptions come after the command: stackside status \[options\]\.\n$/,
+  ],
+  [['serve', 'status'], /^Too many arguments for 'serve'\./],
   [['--mode', 'fast'], /^--mode is "fast"\.\nIt must be full, read or write\.\n$/],
   [['import', 'no-such-file.tsv'], /^no-such-file\.tsv doesn't exist\.\nCheck the path\.\n$/],
   [['status', '--data', 'no-such-directory', '--url', NO_NODE], /No index found at no-such-directory/],
