@@ -39,7 +39,6 @@ export * from './values.ts';
 /** Whether a text looks like an address or a contract. The server names what is wrong with it, such as its checksum. */
 const looksLikePrincipal = (text: string): boolean => /^S[0-9A-Z]{27,}(\..+)?$/.test(text);
 
-const OK = 200;
 const NO_CONTENT = 204;
 const NOT_FOUND = 404;
 /** Enough for a busy CI machine. */
@@ -105,6 +104,11 @@ function serializeBody(body: object | undefined): string | null {
 
 const isNotFound = (error: unknown): boolean => error instanceof DevnetError && error.status === NOT_FOUND;
 
+/** Ignores the answer that a chainhook doesn't exist: the test may have deleted it. */
+function ignoreDeleted(error: unknown): void {
+  if (!isNotFound(error)) throw error;
+}
+
 /** Sends a request: POST with a body, otherwise GET. */
 type Ask = <T>(path: string, body?: object, method?: 'DELETE') => Promise<T>;
 
@@ -113,11 +117,11 @@ function requester({ url, ended }: ChainProcess, limitMs: number): Ask {
     path: string,
     body: string | null,
     method = body === null ? 'GET' : 'POST',
-  ): Promise<{ status: number; text: string }> {
+  ): Promise<Pick<Response, 'ok' | 'status'> & { text: string }> {
     const headers = { 'content-type': 'application/json' };
     try {
       const response = await directFetch(url + path, { method, headers, body });
-      return { status: response.status, text: await response.text() };
+      return { ok: response.ok, status: response.status, text: await response.text() };
     } catch (cause) {
       // When the process ends, its connections break before its end is reported.
       const lost = within(END_LIMIT_MS, 'the end of a chain that no longer answers', ended);
@@ -126,9 +130,9 @@ function requester({ url, ended }: ChainProcess, limitMs: number): Ask {
   }
   return async <T>(path: string, body?: object, method?: 'DELETE'): Promise<T> => {
     const answer = sendRequest(path, serializeBody(body), method);
-    const { status, text } = await within(limitMs, `the answer to ${path}`, answer);
+    const { ok, status, text } = await within(limitMs, `the answer to ${path}`, answer);
     if (status === NO_CONTENT) return undefined as T;
-    if (status !== OK) throw refusedError(path, status, text);
+    if (!ok) throw refusedError(path, status, text);
     return JSON.parse(text) as T;
   };
 }
@@ -161,7 +165,10 @@ function describeHook({ definition: { name }, status }: HookAnswer): string {
 interface KitHooks {
   hooks: Hooks;
   save(): SavedHooks;
-  /** Removes the chainhooks that were added since, and restores the inbox. @param before the state before the chain returned */
+  /**
+   * Removes the chainhooks that were added since, restores the inbox, and sends failed deliveries again without their wait.
+   * @param before the state before the chain returned
+   */
   restore(saved: SavedHooks, before: SavedHooks): Promise<void>;
 }
 
@@ -239,10 +246,10 @@ function makeHooks(ask: Ask, inbox: Inbox, limitMs: number | undefined): KitHook
       for (const uuid of [...uuids].filter((added) => !saved.uuids.has(added))) {
         uuids.delete(uuid);
         inbox.remove(uuid);
-        await ask(`/chainhooks/me/${uuid}`, undefined, 'DELETE').catch((error: unknown) => {
-          // The test may have deleted the chainhook itself.
-          if (!isNotFound(error)) throw error;
-        });
+        await ask(`/chainhooks/me/${uuid}`, undefined, 'DELETE').catch(ignoreDeleted);
+      }
+      for (const uuid of uuids) {
+        await ask(`/chainhooks/me/${uuid}/deliveries/redeliver`, { state: ['failed'] }).catch(ignoreDeleted);
       }
     },
   };

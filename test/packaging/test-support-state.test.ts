@@ -5,6 +5,7 @@ import { BOOT_ADDRESS } from '../../src/codec/address.ts';
 import { type Devnet, DevnetError, type DevnetOptions, startDevnet } from '../../src/testing/index.ts';
 import { command } from '../e2e/stackside.ts';
 import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
+import { until } from '../support/time/until.ts';
 import { script } from './installed-package.ts';
 
 /** Longer than any wait on a busy machine. */
@@ -158,6 +159,25 @@ describe('a chain', () => {
     // Deliveries that the test didn't read are gone, and the rollback of their block arrives.
     await chain.revert('hooks');
     expect((await early.next()).payload.event.rollback).toHaveLength(1);
+  });
+
+  test('after a revert, a failed delivery is sent again at once', async () => {
+    const { address } = await chain.account('receiver');
+    const hook = await chain.hooks.add({ filters: payment });
+    await chain.snapshot('before');
+    const failed = async () => {
+      const page = await fetch(`${chain.url}/chainhooks/me/${hook.uuid}/deliveries?state=failed`);
+      return ((await page.json()) as { results: { next_attempt_at: number | null }[] }).results;
+    };
+    chain.hooks.answer({ status: 503 });
+    await chain.transfer(address, 7);
+    expect((await hook.next()).answer).toBe(503);
+    await until(async () => (await failed()).length === 1);
+    await chain.revert('before');
+    expect((await failed()).filter(({ next_attempt_at: next }) => next !== null)).toEqual([]);
+    const { answer, payload } = await hook.next();
+    expect([answer, payload.event.apply.length]).toEqual([204, 1]);
+    expect((await hook.next()).payload.event.rollback).toHaveLength(1);
   });
 
   test('names the state of a chainhook that sends nothing', async () => {
