@@ -154,7 +154,7 @@ const permanentErrors: Readonly<Record<string, Explanation>> = {
   SQLITE_IOERR: failing,
   SQLITE_NOTADB: (path) => [
     `${path} is not a database.`,
-    'Check --data; move the file away if it does not belong to Stackside.',
+    `Check --data. ${damageRemedies.get(basename(path)) ?? 'If the file does not belong to Stackside, move it away.'}`,
   ],
   SQLITE_CORRUPT: damaged,
   SQLITE_READONLY: notAllowed,

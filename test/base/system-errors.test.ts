@@ -73,6 +73,14 @@ test('a file that is not a database is named', () => {
   }
   const lock = withFile('writer.lock', text);
   expect(errorOf(() => lockWriter(lock)).message).toBe(`${join(lock, 'writer.lock')} is not a database.`);
+  const remedies = [() => openJournal(journal), () => openReader(index), () => lockWriter(lock)].map(
+    (run) => errorOf(run).remedy,
+  );
+  expect(remedies).toEqual([
+    'Check --data. Restore a backup into a new directory: stackside restore ARCHIVE --data NEW.',
+    'Check --data. Rebuild the index from its journal: stackside rebuild.',
+    'Check --data. If the file does not belong to Stackside, move it away.',
+  ]);
 });
 
 test('a damaged database is named with the remedy', () => {
