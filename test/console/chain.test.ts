@@ -449,6 +449,16 @@ describe('the chainhook form', () => {
     );
   });
 
+  test('refuses values in JSON that the form does not have', () => {
+    const parse = (more: object) => parseDraft(JSON.stringify({ ...draft, ...more }));
+    expect(parse({ version: 2 })).toBe('version must be "1".');
+    expect(parse({ chain: 'bitcoin' })).toBe('chain must be "stacks".');
+    expect(parse({ action: { ...draft.action, type: 'file' } })).toBe('action.type must be "http_post".');
+    expect(parse({ options: [] })).toBe('options must be an object.');
+    // The form itself adds them.
+    expect(parse({ version: undefined, chain: undefined, action: { url: draft.action.url } })).toEqual(draft);
+  });
+
   test('keeps the common fields of two filter types, and drops an empty field', () => {
     const filter = { type: 'stx_transfer', sender: SENDER, min_amount: '5' };
     expect(withType(filter, 'stx_burn')).toEqual({ type: 'stx_burn', sender: SENDER, min_amount: '5' });

@@ -229,7 +229,7 @@ export function parseDraft(text: string): Draft | string {
     throw error;
   }
   if (!isObject(value)) return 'The definition must be an object.';
-  const { name, network, filters, options, action } = value;
+  const { name, network, filters, options = {}, action } = value;
   if (typeof name !== 'string') return 'name must be a text.';
   if (typeof network !== 'string') return 'network must be mainnet or testnet.';
   if (!isObject(filters) || !Array.isArray(filters.events)) return 'filters.events must be a list.';
@@ -237,6 +237,14 @@ export function parseDraft(text: string): Draft | string {
     return 'Each of filters.events must be an object with a type.';
   }
   if (!isObject(action) || typeof action.url !== 'string') return 'action.url must be a text.';
+  if (!isObject(options)) return 'options must be an object.';
+  const fixed = [
+    ['version', value.version, '1'],
+    ['chain', value.chain, 'stacks'],
+    ['action.type', action.type, 'http_post'],
+  ];
+  const wrong = fixed.find(([, member, only]) => member !== undefined && member !== only);
+  if (wrong !== undefined) return `${wrong[0]} must be "${wrong[2]}".`;
   const unknown = unknownKey(value, 'the definition') ?? unknownKey(filters, 'filters') ?? unknownKey(action, 'action');
   if (unknown !== null) return unknown;
   return {
@@ -245,7 +253,7 @@ export function parseDraft(text: string): Draft | string {
     chain: 'stacks',
     network,
     filters: { events: filters.events as FilterValues[] },
-    options: isObject(options) ? options : {},
+    options,
     action: { type: 'http_post', url: action.url },
   };
 }
