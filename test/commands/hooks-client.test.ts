@@ -4,6 +4,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { OperatorError } from '../../src/base/errors.ts';
 import { ask, call, keyFor as keyOf, printSignInLink } from '../../src/commands/cli/client.ts';
+import { deliveries, redeliver, setEnabled, tryFile } from '../../src/commands/hooks/hooks.ts';
 import { adminKeyOf } from '../../src/hooks/access/keys.ts';
 import { readSettingsOf } from '../../src/settings/config.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
@@ -63,6 +64,43 @@ test('advises to use a server that accepts events if a process only reads', asyn
     message: expect.stringContaining('This process only reads'),
     remedy: expect.stringContaining('give the URL of a server that accepts events with --url'),
   });
+});
+
+test('errors name the options of the command in place of fields of the request', async () => {
+  using directory = dataDirectory();
+  await using server = await serving({ hookTargets: '127.0.0.0/8' }, directory.path);
+  const connection = { url: server.api, key: adminKeyOf(directory.path) };
+  const file = join(directory.path, 'hook.json');
+  writeFileSync(file, JSON.stringify({ filters: { events: [{ type: 'stx_burn' }] } }));
+  const definition = {
+    ...{ name: 'a', version: '1', chain: 'stacks', network: 'testnet' },
+    ...{ filters: { events: [{ type: 'stx_burn' }] }, action: { type: 'http_post', url: 'http://127.0.0.1:9/' } },
+  };
+  const { uuid } = (await call(connection, 'POST', '/me', definition)) as { uuid: string };
+  const problemOf = (work: Promise<void>) =>
+    work.then(
+      () => '',
+      ({ message }: OperatorError) => message,
+    );
+  const range = { payloads: false, json: false };
+  const problems = [
+    tryFile(connection, file, { fromHeight: 7, toHeight: 5, ...range }),
+    deliveries(connection, uuid, { state: 'dead,lost', limit: 5, json: false }),
+    redeliver(connection, uuid, undefined, { state: 'lost' }),
+    redeliver(connection, uuid, undefined, { since: 7, until: 5 }),
+    redeliver(connection, uuid, undefined, { fromHeight: 7, toHeight: 5 }),
+    setEnabled(connection, uuid, true, 7),
+  ].map(problemOf);
+  expect(
+    (await Promise.all(problems)).map((problem) => problem.replace('The server rejected the request: ', '')),
+  ).toEqual([
+    '--from-height must not be above the tip, which is at 0.',
+    '--state must be equal to one of the allowed values (pending, failed, delivered, dead, cancelled).',
+    '--state must be dead or failed or delivered.',
+    '--since must not be after --until.',
+    '--from-height must not be above --to-height.',
+    '--resume-from must not be above the tip, which is at 0.',
+  ]);
 });
 
 test('the key in STACKSIDE_HOOK_KEY comes first', () => {

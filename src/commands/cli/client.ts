@@ -139,9 +139,16 @@ async function callServer(connection: Connection, method: string, path: string, 
   const problem = Value.Check(ErrorBody, body)
     ? body.details
     : `${withoutCredentials(connection.url)} answers ${status}`;
-  const text = status === BAD_REQUEST ? `The server rejected the request: ${problem}` : problem;
+  const text = status === BAD_REQUEST ? `The server rejected the request: ${withOptions(problem)}` : problem;
   throw new OperatorError(withFullStop(text), remedyFor(status));
 }
+
+/** Returns an error with the options of `stackside hooks` in place of the fields that they set. */
+const withOptions = (problem: string): string =>
+  problem.replace(
+    /(?<=^|above |after )(from_height|to_height|resume_from|state|since|until)(?:[./]\d+)?(?= |$)/g,
+    (_, field: string) => `--${field.replace('_', '-')}`,
+  );
 
 function remedyFor(status: number): string {
   if (status === UNAUTHORIZED) {
