@@ -96,7 +96,9 @@ export function openFaucets(options: FaucetOptions): Faucets {
   };
   const openBitcoin = async (bitcoin: BitcoinSettings, address: string) => {
     const { bitcoinFaucet, isRegtestAddress } = await import('./bitcoin-faucet.ts');
-    if (!isRegtestAddress(address)) throw new FaucetError(400, 'Invalid BTC regtest address');
+    if (!isRegtestAddress(address)) {
+      throw new FaucetError(400, 'Invalid BTC regtest address: addresses of regtest begin with bcrt1, m, n or 2');
+    }
     return bitcoinFaucet(bitcoinRpc(bitcoin), bitcoin.key);
   };
   // Each request depends on the nonce or the outputs of the previous one.

@@ -3,7 +3,7 @@ import { afterAll, expect, test } from 'bun:test';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { OperatorError } from '../../src/base/errors.ts';
-import { ask, call, keyFor as keyOf, printSignInLink } from '../../src/commands/cli/client.ts';
+import { ask, call, callDevnet, keyFor as keyOf, printSignInLink } from '../../src/commands/cli/client.ts';
 import { deliveries, redeliver, setEnabled, tryFile } from '../../src/commands/hooks/hooks.ts';
 import { adminKeyOf } from '../../src/hooks/access/keys.ts';
 import { readSettingsOf } from '../../src/settings/config.ts';
@@ -138,5 +138,25 @@ test('an unknown response from another kind of server is an error', async () => 
     const printing = printSignInLink(connection);
     await expect(printing).rejects.toThrow(`${connection.url} sent an unexpected response.`);
     await expect(printing).rejects.toBeInstanceOf(OperatorError);
+  }
+});
+
+test('an error of a devnet names a field without a word of the command by its own name', async () => {
+  using server = Bun.serve({
+    port: 0,
+    hostname: '127.0.0.1',
+    // Answers with the payload as its error.
+    fetch: async (request) => Response.json(await request.json(), { status: 400 }),
+  });
+  const { origin } = server.url;
+  for (const [field, name] of [
+    ['until_time', '--until-time'],
+    ['constructor', 'constructor'],
+  ] as const) {
+    const payload = { message: `body/${field} is wrong` };
+    const error = await callDevnet(origin, '/', payload, { until_time: '--until-time' }).catch(
+      (thrown: unknown) => thrown,
+    );
+    expect(error).toMatchObject({ message: `${name} is wrong.` });
   }
 });

@@ -30,6 +30,7 @@ const CHAIN = 0x8000_0000;
 const REGTEST = { bech32: 'bcrt', pubKeyHash: 0x6f, scriptHash: 0xc4, wif: 0xef };
 const btcKey = new Uint8Array(fromHex(BTC_KEY));
 const FAUCET_BTC = p2pkh(pubECDSA(btcKey, true), REGTEST);
+const WRONG_BTC = 'Invalid BTC regtest address: addresses of regtest begin with bcrt1, m, n or 2';
 const BTC_RECIPIENT = p2wpkh(pubECDSA(new Uint8Array(32).fill(7), true), REGTEST).address ?? '';
 
 let node: StandInNode;
@@ -245,7 +246,7 @@ describe('BTC', () => {
     expect(await response.json()).toEqual({ balance: 1 });
     expect(response.headers.get('warning')).toContain('Deprecated');
     const wrong = await server.get('/extended/v1/faucets/btc/1BoatSLRHtKNngkdXEeobR76b53LETtpyT');
-    expect([wrong.status, await wrong.json()]).toEqual([400, refused('Invalid BTC regtest address')]);
+    expect([wrong.status, await wrong.json()]).toEqual([400, refused(WRONG_BTC)]);
   });
 
   test("returns 503 if the Bitcoin node can't be reached", async () => {
@@ -272,7 +273,7 @@ describe('bad faucet requests', () => {
       {},
       'invalid STX address in querystring/address: addresses of test networks begin with ST or SN',
     ],
-    ['btc?address=bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4', {}, 'Invalid BTC regtest address'],
+    ['btc?address=bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4', {}, WRONG_BTC],
     [`btc?address=${BTC_RECIPIENT}&large=true&xlarge=true`, {}, bothSizes],
     [`stx?address=${RECIPIENT}&stacking=yes`, {}, 'querystring/stacking must be boolean'],
     ['stx', { body: 'x'.repeat(10_001) }, 'Request body is too large'],

@@ -185,7 +185,9 @@ const DevnetError = Type.Object({ message: Type.String() });
 /** Returns an error of a devnet with the words of the command in place of fields of the body. */
 const inWords = (message: string, words: Readonly<Record<string, string>>): string =>
   message
-    .replace(/(?<=^body\/|^body must have .*|together with )\w+/g, (field) => words[field] ?? field)
+    .replace(/(?<=^body\/|^body must have .*|together with )\w+/g, (field) =>
+      Object.hasOwn(words, field) ? words[field]! : field,
+    )
     .replace(/^body\//, '')
     .replace(/^body(?= )/, 'The command')
     // The values of a command are texts anyway.
