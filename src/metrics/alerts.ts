@@ -169,36 +169,26 @@ const FORMATS: Readonly<Record<string, (value: number) => string>> = {
   humanize1024: (value) => `${(value / 2 ** 30).toFixed(1)} Gi`,
 };
 
-/** Returns a text of a rule with the words for its labels and its value. This server is the instance. */
+/** Returns a text of a rule with its labels and its value. This server is the instance. */
 const fillIn = (
   text: string,
-  label: (name: string) => string,
+  labels: LabeledValue['labels'],
   value: (format: (value: number) => string) => string,
 ): string =>
   text
     .replaceAll('{{ $labels.instance }}', 'this server')
-    .replaceAll(/\{\{ \$labels\.(\w+) \}\}/g, (_, name: string) => label(name))
+    .replaceAll(/\{\{ \$labels\.(\w+) \}\}/g, (_, name: string) => labels[name] ?? '…')
     .replaceAll(/\{\{ \$value(?: \| (\w+))? \}\}/g, (_, format = '') => value(FORMATS[format] ?? String))
     .replace(/^\w/, (first) => first.toUpperCase());
 
-/** Returns the summary of a value that breaks its bound. */
-const summaryOf = (summary: string, { labels, value }: LabeledValue): string =>
-  fillIn(
-    summary,
-    (name) => labels[name] ?? '…',
-    (format) => format(value),
-  );
-
 /** Words for labels that have no value yet. A text without the other labels is complete. */
-const LABEL_WORDS: Readonly<Record<string, string>> = { what: 'data', file: 'a WAL file', job: 'this cluster' };
+const LABEL_WORDS = { what: 'data', file: 'a WAL file', job: 'this cluster' };
 const OTHER_LABELS = / \(?\{\{ \$labels\.(?:event|outcome) \}\}\)?/g;
 
 /** Returns a text of a rule for any value above a bound. */
 const meaningOf = (text: string, bound: number | null): string =>
-  fillIn(
-    text.replaceAll(OTHER_LABELS, ''),
-    (name) => LABEL_WORDS[name] ?? '…',
-    (format) => (bound === null || bound === 0 ? 'some' : `more than ${format(bound)}`),
+  fillIn(text.replaceAll(OTHER_LABELS, ''), LABEL_WORDS, (format) =>
+    bound === null || bound === 0 ? 'some' : `more than ${format(bound)}`,
   );
 
 /** Maximum number of present values in an alert. */
@@ -282,7 +272,7 @@ export class Alerts {
       ...described,
       state: stateAfter(start === null ? null : time - start, described.for_seconds),
       since: start,
-      summaries: firing.map((entry) => summaryOf(annotations.summary, entry)),
+      summaries: firing.map(({ labels, value }) => fillIn(annotations.summary, labels, (format) => format(value))),
       measure: expr.replace(/ (?:>|==) \S+$/, ''),
       threshold: bound === null ? 'equal to 0' : `above ${format(bound)}`,
       values: values
