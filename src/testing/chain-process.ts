@@ -1,5 +1,7 @@
 /** The Stackside executable that runs the chain, as a child process. */
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
 import { DevnetError, within } from './errors.ts';
 
 const LOG_LINES = 20;
@@ -40,23 +42,14 @@ const passedOn = (): NodeJS.ProcessEnv =>
   Object.fromEntries(Object.entries(process.env).filter(([name]) => INHERITED.test(name)));
 
 /** Resolves with the line that reports that the server is ready. */
-function readyLine({ stdout }: ChildProcessWithoutNullStreams): Promise<Ready> {
-  return new Promise((resolve, reject) => {
-    let text = '';
-    let isComplete = false;
-    stdout.setEncoding('utf8').on('data', (chunk: string) => {
-      if (isComplete) return;
-      text += chunk;
-      const [line = '', rest] = text.split('\n', 2);
-      isComplete = rest !== undefined;
-      if (!isComplete) return;
-      try {
-        resolve(JSON.parse(line) as Ready);
-      } catch (cause) {
-        reject(new DevnetError('not_started', `The executable is not Stackside: it printed ${line}`, { cause }));
-      }
-    });
-  });
+async function readyLine({ stdout }: ChildProcessWithoutNullStreams): Promise<Ready> {
+  // The interface also reads later lines, so that the pipe doesn't fill up.
+  const [line] = (await once(createInterface(stdout), 'line')) as [string];
+  try {
+    return JSON.parse(line) as Ready;
+  } catch (cause) {
+    throw new DevnetError('not_started', `The executable is not Stackside: it printed ${line}`, { cause });
+  }
 }
 
 /** Returns a function that explains the end of the process: a probable cause if there is one, and the last log lines. */
