@@ -15,11 +15,11 @@ interface VerifyingOptions extends Pick<ClusterHostOptions, 'log' | 'entries' | 
   /** Ranges of entry numbers that are missing before the log's newest one. @throws LogUnavailableError */
   missing: () => Promise<Omit<LogFault, 'fault'>[]>;
   /** Whether this host has the lease. */
-  isHeld: () => boolean;
+  hasLease: () => boolean;
 }
 
 /** Starts to verify the log whenever this host has the lease. */
-export function startVerifying({ log, missing, entries, isHeld, clock, say }: VerifyingOptions) {
+export function startVerifying({ log, missing, entries, hasLease, clock, say }: VerifyingOptions) {
   /** Faults by their first entry: known faults, and faults found in the present pass. */
   const faults = new Map<number, LogFault>();
   let passFaults = new Set<number>();
@@ -68,7 +68,7 @@ export function startVerifying({ log, missing, entries, isHeld, clock, say }: Ve
   }
 
   async function turn(): Promise<void> {
-    if (!isHeld()) return reset();
+    if (!hasLease()) return reset();
     if (restTurns > 0) {
       restTurns -= 1;
       return;

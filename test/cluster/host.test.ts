@@ -351,14 +351,14 @@ test('hosts keep running if the newest entry of the log was changed: each logs i
 });
 
 /** Creates the background verifier of a host's log. Each range starts when the test allows it. */
-function verifier(hostA: ReturnType<typeof openHost>, log: Pick<MemoryLog, 'client'>, isHeld = () => true) {
+function verifier(hostA: ReturnType<typeof openHost>, log: Pick<MemoryLog, 'client'>, hasLease = () => true) {
   const clock = heldClock([VERIFY_INTERVAL_MS]);
   const logged: ClusterEvent[] = [];
   const verification = startVerifying({
     log: log.client(),
     missing: async () => [],
     entries: hostA.ingest.entries!,
-    isHeld,
+    hasLease,
     clock,
     say: (event) => logged.push(event),
   });

@@ -230,8 +230,8 @@ export async function joinCluster(options: JoinOptions) {
     settings.mode === 'read' ? null : deliveryLease({ leases: opened.leases, host, name, ingest, clock, random, say });
   if (deliveries !== null) leaseMetrics(registry, () => deliveries.status());
   const { log, missing } = opened;
-  const isHeld = () => deliveries?.hasLease() ?? false;
-  const verification = deliveries === null ? null : startVerifying({ log, missing, entries, isHeld, clock, say });
+  const hasLease = () => deliveries?.hasLease() ?? false;
+  const verification = deliveries === null ? null : startVerifying({ log, missing, entries, hasLease, clock, say });
   if (verification !== null) verificationMetrics(registry, verification.state);
   const process = random.uuid();
   const report = (): HostReport => {
