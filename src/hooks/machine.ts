@@ -59,16 +59,14 @@ export function openWithHooks(options: Omit<IngestOptions, 'machine'> & { log: H
   ingest: Ingest;
   machine: HookMachine;
 } {
-  const machines: HookMachine[] = [];
+  // openIngest makes the machine before it returns.
+  let machine!: HookMachine;
   const ingest = openIngest({
     ...options,
     machine(parts) {
-      const machine = hookMachine(parts, options.log);
-      machines.push(machine);
+      machine = hookMachine(parts, options.log);
       return machine;
     },
   });
-  const [machine] = machines;
-  if (machine === undefined) throw new Error('the index was opened without its machine');
   return { ingest, machine };
 }
