@@ -135,7 +135,7 @@ export function eventIntake({
     }
   }
 
-  /** Height of the last missing block that was logged. */
+  /** Height of the last missing block that was logged; null after a block was applied. */
   let missing: number | null = null;
 
   /** Logs the missing blocks once, although the node repeats its block until they are filled. */
@@ -164,6 +164,7 @@ export function eventIntake({
       logMissing(result.refusal);
       if (result.refusal !== null) refused(result.refusal);
     } else if (event.path === '/new_block') {
+      if (result.outcome === 'applied') missing = null;
       refused(null);
     }
     if (result.error instanceof UnknownParentError && result.error.parent !== null) fill?.(result.error.parent);

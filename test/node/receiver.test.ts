@@ -77,8 +77,10 @@ test('a block of another chain is rejected with the remedy, and the next accepte
 test("missing blocks that the node won't send again are logged once, with the remedy", async () => {
   const logged: { event: string }[] = [];
   const missing = { from: 5, to: 9 };
+  let isFilled = false;
   const intake = eventIntake({
     receive: () => {
+      if (isFilled) return 'applied';
       throw new UnknownParentError('no parent', missing);
     },
     log: (event) => void logged.push(event),
@@ -98,6 +100,9 @@ test("missing blocks that the node won't send again are logged once, with the re
   missing.to = 10;
   await intake({ path: '/new_block', text: '{}', receivedAt: 0 });
   expect(logged.filter(({ event }) => event === 'blocks_missing').length).toBe(2);
+  // A fork may have a gap that ends at the height of a filled one.
+  for (isFilled of [true, false]) await intake({ path: '/new_block', text: '{}', receivedAt: 0 });
+  expect(logged.filter(({ event }) => event === 'blocks_missing').length).toBe(3);
 });
 
 test('without a filler, the remedy for missing blocks is the one of the data', async () => {
