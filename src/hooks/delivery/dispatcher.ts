@@ -9,7 +9,6 @@ import type { Delivery, HookRecord } from '../../store/hooks/model.ts';
 import { isSendable } from '../../store/hooks/records.ts';
 import type { HookReads } from '../../store/hooks/store.ts';
 import type { QueueName } from '../../store/rows/enums.ts';
-import { isOpen } from '../commands/deliveries.ts';
 import { type HookLog, type HookTimers, logTaskFailure } from '../reporting.ts';
 import {
   type AttemptResult,
@@ -57,8 +56,8 @@ export function dispatcher(options: DispatcherOptions) {
   const { store, rules, timers, log, clock, random, request, results, roomMade, hasLease, canSign } = options;
   const { records, deliveries } = store;
   const queues = hookQueues(clock, pump);
-  /** The delivery of each queue that is being sent, or that waits until its result is written. */
-  const underWay = new Map<QueueState, Delivery>();
+  /** The deliveries that are being sent, or that wait until their results are written. */
+  const underWay = new Set<Delivery>();
   /** The deliveries of `underWay` with running requests. */
   const requests = new Set<Delivery>();
   /** Aborted before `start` and by `stop`. */
@@ -115,7 +114,7 @@ export function dispatcher(options: DispatcherOptions) {
     if (wait > 0 && state.waitedUntil !== head.nextAttemptAt) queues.wait(state, wait, head.nextAttemptAt);
     else if (state.queue === 'live' && isOvertaking(head, requests)) queues.hold(state);
     else if (isRetry(head) && countRetries() >= maxRetries(rules.concurrency)) queues.postpone(state);
-    else void send(head, state);
+    else void send(hook, head, state);
   }
 
   async function pause(head: Delivery): Promise<void> {
@@ -126,19 +125,19 @@ export function dispatcher(options: DispatcherOptions) {
     }
   }
 
-  async function send(head: Delivery, state: QueueState): Promise<void> {
+  async function send(hook: HookRecord, head: Delivery, state: QueueState): Promise<void> {
     state.phase = 'sending';
-    underWay.set(state, head);
+    underWay.add(head);
     requests.add(head);
     try {
-      await deliver(head, stopping.signal);
+      await deliver(hook, head, stopping.signal);
       state.faults = 0;
       if (isRunning()) queues.makeReady(state);
     } catch (error) {
       recover(state, error);
     } finally {
       releaseRequest(head);
-      underWay.delete(state);
+      underWay.delete(head);
       if (underWay.size === 0) idle?.();
     }
     pump();
@@ -153,13 +152,7 @@ export function dispatcher(options: DispatcherOptions) {
   }
 
   /** @param signal aborted when the dispatcher stops */
-  async function deliver(head: Delivery, signal: AbortSignal): Promise<void> {
-    const delivery = deliveries.get(head.id);
-    // The hook may have been changed, disabled or deleted since.
-    const hook = records.get(head.hookId);
-    // The delivery has been cancelled.
-    if (delivery === undefined || delivery.hookId !== head.hookId || !isOpen(delivery)) return;
-    if (hook === undefined || !isSendable(hook, delivery.queue) || !canSign(hook.consumer)) return;
+  async function deliver(hook: HookRecord, delivery: Delivery, signal: AbortSignal): Promise<void> {
     if (!hasLease() || signal.aborted) return;
     const result = await sendBody(hook, delivery, signal);
     // We ended the request, and it may have arrived or not: the delivery is sent again at the next start.
@@ -168,7 +161,7 @@ export function dispatcher(options: DispatcherOptions) {
       await results.recordLostBody(delivery);
       return;
     }
-    releaseRequest(head);
+    releaseRequest(delivery);
     timers.attempted(result.durationMs);
     await results.recordAttempt(hook, delivery, result);
     if (delivery.backfillId !== null || delivery.reason === 'catch_up') roomMade();
@@ -197,7 +190,7 @@ export function dispatcher(options: DispatcherOptions) {
     /** Wakes every queue that has deliveries. */
     wakeAll,
     /** Returns the row ids of deliveries that are being sent, or that wait until their results are written. */
-    underWay: (): number[] => Array.from(underWay.values(), ({ id }) => id),
+    underWay: (): number[] => Array.from(underWay, ({ id }) => id),
     /** Whether requests are under way, and results will follow. */
     hasRequests: (): boolean => requests.size > 0,
 
@@ -207,7 +200,6 @@ export function dispatcher(options: DispatcherOptions) {
     },
     /** Ends requests under way; their deliveries are sent again at the next start. */
     async stop(): Promise<void> {
-      queues.cancelWaits();
       const ended = new Promise<void>((resolve) => {
         idle = resolve;
       });
@@ -302,11 +294,9 @@ function hookQueues(clock: Clock, waitEnded: () => void) {
       states.delete(keyOf(hookId, queue));
     },
 
-    /** Ends every wait, so that no queue becomes ready by a timer. */
-    cancelWaits(): void {
-      for (const { cancel } of states.values()) cancel?.();
-    },
+    /** Forgets all queues, and ends their waits. */
     clear(): void {
+      for (const { cancel } of states.values()) cancel?.();
       states.clear();
       ready.length = 0;
       postponed.length = 0;
