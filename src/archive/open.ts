@@ -170,6 +170,8 @@ export interface OpenArchiveOptions extends Pick<SignedArchiveOptions, 'lacks'> 
   location: string;
   /** Data directory, which stores the newest head it saw and must not contain the archive; null if there is none. */
   directory: string | null;
+  /** Whether to write nothing to the data directory (default: false). */
+  isReadOnly?: boolean;
   trust: Trust;
   clock: Clock;
   /** Called with the reason before a request to the archive's server is repeated for the first time. */
@@ -224,10 +226,13 @@ function requireTrust(location: string, { archivePublicKey, archiveUnsigned }: T
 }
 
 /** Loads and stores the newest head that a data directory saw of an archive. */
-const headMemory = (directory: string | null, location: string): Pick<SignedArchiveOptions, 'seen' | 'saw'> => ({
+const headMemory = (
+  { directory, isReadOnly = false }: Pick<OpenArchiveOptions, 'directory' | 'isReadOnly'>,
+  location: string,
+): Pick<SignedArchiveOptions, 'seen' | 'saw'> => ({
   seen: directory === null ? null : loadSeenArchive(directory),
   saw({ archive, entry, chain }) {
-    if (directory !== null) saveSeenArchive(directory, { location, archive, entry, chain });
+    if (directory !== null && !isReadOnly) saveSeenArchive(directory, { location, archive, entry, chain });
   },
 });
 
@@ -235,22 +240,16 @@ const headMemory = (directory: string | null, location: string): Pick<SignedArch
  * Opens an archive for reading. An archive on a web server is read by its head, and so is any archive if a key is given.
  * @throws OperatorError for a location that can't be read, and if an archive is public and its reader trusts no key
  */
-export async function openArchive({
-  location: locationText,
-  directory,
-  trust,
-  clock,
-  lacks,
-  retrying,
-}: OpenArchiveOptions): Promise<ObjectStoreReads> {
+export async function openArchive(options: OpenArchiveOptions): Promise<ObjectStoreReads> {
+  const { location: locationText, directory, trust, clock, lacks, retrying } = options;
   const { archivePublicKey: key, archiveUnsigned } = trust;
   if (isWeb(locationText)) {
     const source = filesAt(locationText, directory, clock, retrying);
     requireTrust(source.location, trust);
-    return signedArchive({ source, key, lacks, ...headMemory(directory, source.location) });
+    return signedArchive({ source, key, lacks, ...headMemory(options, source.location) });
   }
   const store = objectStoreAt(archiveLocation(locationText), directory, { retrying });
   if (key === null && !archiveUnsigned && (await readIdentity(store))?.public !== true) return store;
   requireTrust(store.location, trust);
-  return key === null ? store : signedArchive({ source: store, key, lacks, ...headMemory(directory, store.location) });
+  return key === null ? store : signedArchive({ source: store, key, lacks, ...headMemory(options, store.location) });
 }

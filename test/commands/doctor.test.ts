@@ -5,6 +5,8 @@ import { join } from 'node:path';
 import { Registry } from 'prom-client';
 import type { ServerStatus } from '../../src/api/stackside/server.ts';
 import { type Identity, identityBytes, toIdentity } from '../../src/archive/archive.ts';
+import { loadSeenArchive, saveSeenArchive } from '../../src/archive/open.ts';
+import { newPrivateKey, parseSigner } from '../../src/archive/signing.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { READ_TIMEOUT_MS } from '../../src/commands/cli/client.ts';
 import { runChecks } from '../../src/commands/doctor/checks.ts';
@@ -456,6 +458,27 @@ test('without a server, reports a wrong --archive or --from', async () => {
   expect(await checkOf('archive', { data, archive: wrong, from: right })).toMatchObject({
     message: `The directory ${join(directory.path, 'not mounted')} doesn't exist.`,
   });
+});
+
+test('reports a public archive that is older than the server has seen it, and stores nothing', async () => {
+  using around = dataDirectory();
+  const path = join(around.path, 'archive');
+  const data = join(around.path, 'data');
+  const signer = parseSigner(newPrivateKey())!;
+  using source = ingestOf(simulatedEvents({ seed: 5, blocks: 1 }));
+  const { chainId, identity } = dataStateOf(source.path);
+  await archive(source.path, objectStoreAt(path, null), 'one', { signer });
+  const flags = { data, from: path, archivePublicKey: signer.publicKey };
+  expect(await checkOf('from', flags)).toMatchObject({ state: 'ok' });
+  expect(existsSync(data)).toBe(false);
+  const stored = toIdentity(chainId!, identity!, true);
+  const seen = { location: path, archive: stored, entry: 1_000, chain: '00'.repeat(32) };
+  saveSeenArchive(data, seen);
+  expect(await checkOf('from', flags)).toMatchObject({
+    state: 'problem',
+    message: expect.stringContaining('but an earlier version had entry 1000.'),
+  });
+  expect(loadSeenArchive(data)).toEqual(seen);
 });
 
 test('without a server, compares the end of the archive with the journal', async () => {

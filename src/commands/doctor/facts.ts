@@ -201,9 +201,10 @@ async function checkArchive(location: string, settings: Settings) {
   return { location: store.location, missingEntries };
 }
 
-/** Checks that an archive can be followed. @returns its location @throws OperatorError */
+/** Checks that an archive can be followed, and is not older than before. @returns its location @throws OperatorError */
 async function checkSource(location: string, settings: Settings, clock: Clock): Promise<string> {
-  const store = await openArchive({ location, directory: null, trust: settings, clock, lacks: () => {} });
+  const memory = { directory: settings.data, isReadOnly: true };
+  const store = await openArchive({ location, ...memory, trust: settings, clock, lacks: () => {} });
   await requireIdentity(store);
   return store.location;
 }
