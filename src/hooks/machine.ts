@@ -1,5 +1,5 @@
 /** The engine with its commands, as the state machine of an index. */
-import type { ApplyCommand, BatchedCommand, CommandRegistry } from '../store/ingest/commands.ts';
+import type { CommandRegistry } from '../store/ingest/commands.ts';
 import { type Ingest, type IngestOptions, openIngest } from '../store/ingest/ingest.ts';
 import type { ComposeMachine, MachineParts, StateMachine } from '../store/ingest/state-machine.ts';
 import { backfillCommands } from './commands/backfills.ts';
@@ -19,25 +19,19 @@ const commandsOfEngine = (engine: HookEngine) => ({
 
 export type HookCommands = ReturnType<typeof commandsOfEngine>;
 
-/** Runs each command with the engine's time set to the command's. */
-function timedCommands<R extends CommandRegistry>(engine: HookEngine, commands: R): R {
-  const batched = <A>(command: BatchedCommand<A>): BatchedCommand<A> => ({
+/** Returns a command that runs with the engine's time set to the command's. */
+function timed(engine: HookEngine, command: CommandRegistry[string]): CommandRegistry[string] {
+  if (typeof command === 'function') return (args, time) => engine.during(time, () => command(args, time));
+  return {
     batch(args, time) {
       const batch = engine.during(time, () => command.batch(args, time));
       return () => engine.during(time, batch);
     },
-  });
-  const timed =
-    (command: ApplyCommand): ApplyCommand =>
-    (args, time) =>
-      engine.during(time, () => command(args, time));
-  return Object.fromEntries(
-    Object.entries(commands).map(([type, command]) => [
-      type,
-      typeof command === 'function' ? timed(command) : batched(command),
-    ]),
-  ) as R;
+  };
 }
+
+const timedCommands = <R extends CommandRegistry>(engine: HookEngine, commands: R): R =>
+  Object.fromEntries(Object.entries(commands).map(([type, command]) => [type, timed(engine, command)])) as R;
 
 export type HookMachine = ReturnType<typeof hookMachine>;
 
