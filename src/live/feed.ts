@@ -7,6 +7,7 @@ import { stxBalanceWithTotals, transactionWithStxTransfers } from '../api/shared
 import { block as blockObject } from '../api/shared/block.ts';
 import { clarity } from '../api/shared/fields.ts';
 import { type Declarations, declarationsFor, foundTransaction } from '../api/shared/transaction.ts';
+import { bytesEqual } from '../base/bytes-equal.ts';
 import { type Clock, systemClock } from '../base/clock.ts';
 import type { UnexpectedEvent } from '../base/log-events.ts';
 import { startLoop } from '../base/service.ts';
@@ -158,7 +159,16 @@ function addressMessage(principal: string, item: AddressTransaction, declaration
   });
 }
 
-/** Creates the function that turns changes into messages. Data without subscribers is not read. */
+/**
+ * Creates the function that turns changes into messages. Data without subscribers is not read.
+ *
+ *     block                          joined the chain: it, its transactions, its accounts, its NFT events
+ *     undone                         left the chain: it, and the earlier messages again with `canonical: false`
+ *     orphan                         arrived on another branch: it, and its transactions with `canonical: false`
+ *     admitted, restored, dropped    the transaction, in the mempool or dropped from it
+ *
+ * The index may have changed again since. Then another change has the messages for the parts that are different now.
+ */
 export function changeMessages(
   { has, any, topics }: Pick<Subscriptions, 'has' | 'any' | 'topics'>,
   clock: Clock = systemClock,
@@ -180,15 +190,16 @@ export function changeMessages(
   async function* otherBalances(
     read: Reader,
     { height, parentIndexHash, burnBlock }: ChainBlock,
-    parties: ReadonlySet<string>,
+    parties: readonly string[],
   ): AsyncGenerator<Message> {
-    const isGrowth = lastPushed !== null && Buffer.compare(lastPushed.indexHash, parentIndexHash) === 0;
-    if ((isGrowth && lastPushed?.burnHeight === burnBlock.height) || read.chain.historyFrom() !== null) return;
+    const isGrowth = lastPushed !== null && bytesEqual(lastPushed.indexHash, parentIndexHash);
+    if (isGrowth && lastPushed?.burnHeight === burnBlock.height) return;
     const turn = turnAfter(TURN_MS, clock);
+    const notified = new Set(parties);
     for (const topic of topics('address-stx-balance')) {
       await turn();
       const principal = topic.key.slice(`${topic.kind}:`.length);
-      if (parties.has(principal)) continue;
+      if (notified.has(principal)) continue;
       const text = balanceText(read, principal, height);
       if (!isGrowth || text !== balanceText(read, principal, height - 1)) yield balanceMessage(topic, principal, text);
     }
@@ -202,43 +213,38 @@ export function changeMessages(
     yield new Message({ topic, text: transactionText(read, inForks) });
   }
 
-  /**
-   * Yields the messages for a transaction that entered or re-entered the mempool or was dropped. If it has been mined or
-   * dropped since, there is a separate change for that.
-   */
+  /** Yields the messages for a transaction that entered or re-entered the mempool, or was dropped. */
   function* mempoolMessages(
     read: Reader,
     txId: Uint8Array,
     kind: 'admitted' | 'dropped' | 'restored',
   ): Generator<Message> {
+    const ownTopic = transactionTopic(toHex(txId));
     // Subscribers of the mempool were not notified when a restored transaction was dropped.
-    const topics = [...(kind === 'restored' ? [] : [plainTopic('mempool')]), transactionTopic(toHex(txId))].filter(has);
-    const pendingTransaction = topics.length === 0 ? undefined : read.mempool.findAnnounced(txId);
+    const wanted = (kind === 'restored' ? [ownTopic] : [plainTopic('mempool'), ownTopic]).filter(has);
+    const found = wanted.length === 0 ? undefined : read.mempool.findAnnounced(txId);
     // The index no longer has the reason of a drop if the transaction is back.
-    if (pendingTransaction === undefined || (kind === 'dropped' && pendingTransaction.status === 'pending')) return;
-    const transaction =
-      kind === 'dropped'
-        ? pendingTransaction
-        : { ...pendingTransaction, status: 'pending' as const, replacedByTxId: null };
-    const text = transactionText(read, { mined: false, transaction });
-    for (const topic of topics) yield new Message({ topic, text });
+    if (found === undefined || (kind === 'dropped' && found.status === 'pending')) return;
+    const pending = { ...found, status: 'pending' as const, replacedByTxId: null };
+    const text = transactionText(read, { mined: false, transaction: kind === 'dropped' ? found : pending });
+    for (const topic of wanted) yield new Message({ topic, text });
   }
 
-  function* principalMessages(read: Reader, principal: string, height: number): Generator<Message> {
-    const transactionsTopic = principalTopic('address-transaction', principal);
-    if (has(transactionsTopic)) {
+  function* principalMessages(
+    read: Reader,
+    principal: string,
+    height: number,
+    hasBalances: boolean,
+  ): Generator<Message> {
+    if (has(principalTopic('address-transaction', principal))) {
       const heights = { first: height, last: height };
       const { items } = read.addresses.transactionsWithTransfers(principal, heights, NO_LIMIT, 0);
-      const declarations = declarationsFor(
-        read,
-        items.map(({ transaction }) => transaction),
-      );
+      const transactions = items.map(({ transaction }) => transaction);
+      const declarations = declarationsFor(read, transactions);
       for (const item of items) yield addressMessage(principal, item, declarations);
     }
-    const balanceTopic = principalTopic('address-stx-balance', principal);
-    if (read.chain.historyFrom() === null && has(balanceTopic)) {
-      yield balanceMessage(balanceTopic, principal, balanceText(read, principal, height));
-    }
+    const topic = principalTopic('address-stx-balance', principal);
+    if (hasBalances && has(topic)) yield balanceMessage(topic, principal, balanceText(read, principal, height));
   }
 
   /** Yields the messages for NFT moves. @param canonical true if the moves joined the chain, false if they left it */
@@ -264,17 +270,15 @@ export function changeMessages(
     }
     if (any('address-transaction', 'address-stx-balance')) {
       const { principals } = read.changes.parties(height);
-      for (const principal of principals) yield* principalMessages(read, principal, height);
-      yield* otherBalances(read, block, new Set(principals));
+      const hasBalances = read.chain.historyFrom() === null;
+      for (const principal of principals) yield* principalMessages(read, principal, height, hasBalances);
+      if (hasBalances) yield* otherBalances(read, block, principals);
     }
     lastPushed = { indexHash, burnHeight: burnBlock.height };
     if (any(...nftTopics)) yield* nftMessages(read.changes.nftEvents(height), true);
   }
 
-  /**
-   * Yields the messages for the parts of an orphan. If the block was on the chain, its earlier messages are sent again with
-   * `canonical: false`. The changes after it have the messages of the new blocks.
-   */
+  /** Yields the messages for the parts of an orphan. If the block was on the chain, the parts had messages before. */
   function* orphanMessages(read: Reader, indexBlockHash: Uint8Array, wasOnChain: boolean): Generator<Message> {
     if (!any('transaction', ...(wasOnChain ? (['address-transaction', ...nftTopics] as const) : []))) return;
     const orphan = read.changes.orphan(indexBlockHash);
@@ -290,35 +294,25 @@ export function changeMessages(
     yield* nftMessages(orphan.nftEvents, false);
   }
 
-  /** Yields the messages for a block that joined or left the chain, or that arrived on another branch. */
   async function* blockMessages(
     read: Reader,
     indexBlockHash: Uint8Array,
     kind: 'block' | 'orphan' | 'undone',
   ): AsyncGenerator<Message> {
     if (!any(...blockTopics)) return;
-    const canonical = kind === 'block';
-    const announced = read.blocks.announced(indexBlockHash, canonical);
+    const hasJoined = kind === 'block';
+    const announced = read.blocks.announced(indexBlockHash, hasJoined);
     if (announced === undefined) return;
     const { block, isOnChain } = announced;
     const topic = plainTopic('block');
     if (has(topic)) yield new Message({ topic, text: JSON.stringify(blockObject(block, 'ascending')) });
-    // If the block joined or left the chain since, there is another change.
-    if (canonical !== isOnChain) return;
-    yield* canonical ? joinedMessages(read, block) : orphanMessages(read, indexBlockHash, kind === 'undone');
+    if (hasJoined && isOnChain) yield* joinedMessages(read, block);
+    if (!hasJoined && !isOnChain) yield* orphanMessages(read, indexBlockHash, kind === 'undone');
   }
 
   /** Returns the messages of a change, in the order in which the feed sends them. */
-  return (read: Reader, { kind, subject }: Change): AsyncGenerator<Message> | Generator<Message> => {
-    switch (kind) {
-      case 'block':
-      case 'orphan':
-      case 'undone':
-        return blockMessages(read, subject, kind);
-      case 'admitted':
-      case 'dropped':
-      case 'restored':
-        return mempoolMessages(read, subject, kind);
-    }
-  };
+  return (read: Reader, { kind, subject }: Change): AsyncGenerator<Message> | Generator<Message> =>
+    kind === 'block' || kind === 'orphan' || kind === 'undone'
+      ? blockMessages(read, subject, kind)
+      : mempoolMessages(read, subject, kind);
 }
