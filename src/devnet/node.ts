@@ -19,14 +19,7 @@ import { isMinable } from './execute.ts';
 import { MAX_BLOCKS, MAX_CYCLES, MAX_FORK_DEPTH, MAX_STEP } from './limits.ts';
 import { type Network, networks } from './network.ts';
 import { NodeAccounts } from './node-accounts.ts';
-import {
-  type NodeEvent,
-  nodeEvent,
-  type ObserverOptions,
-  observer,
-  type PostOptions,
-  postEvent,
-} from './node-event.ts';
+import { type NodeEvent, nodeEvent, type ObserverOptions, observer, postEvent } from './node-event.ts';
 import { Scenario } from './scenario.ts';
 import {
   hasOneSignature,
@@ -158,6 +151,12 @@ type BlockReference = { readonly index_block_hash?: string | undefined; readonly
 interface NamedState {
   readonly block: Block;
   readonly shift: TimeShift;
+}
+
+/** A transaction that the node signed, and its block. */
+interface Mined {
+  readonly id: string;
+  readonly block: Block;
 }
 
 /** How commands have moved the chain's time. */
@@ -328,10 +327,10 @@ export class SimulatedNode {
     const blocks = [...this.chain.ancestors(this.chain.tip)].reverse().slice(1);
     return {
       blocks: blocks.map((block) => ({ tenure: block.blocksInTenure === 1, transaction: transactionOf(block) })),
-      snapshots: this.snapshots.map(({ name, block }) => ({
+      snapshots: this.snapshots.map(({ name, block, shift }) => ({
         name,
         height: block.height,
-        skipped: this.#snapshots.get(name)?.shift.skipped ?? 0,
+        skipped: shift.skipped,
       })),
       pending: this.pending.map(toSaved),
       skipped: this.#shift.skipped,
@@ -410,10 +409,7 @@ export class SimulatedNode {
     });
   }
 
-  /**
-   * Adds a transaction of a request. @param path its field in the body @param isSigned false if its signature isn't
-   * valid
-   */
+  /** Adds a transaction of a request. @param path its field in the body @param isSigned false without a valid signature */
   async #submitFrom(raw: Uint8Array, path: readonly string[], isSigned = true, mint?: Mint): Promise<string> {
     try {
       return await this.#submit(raw, isSigned, mint);
@@ -536,7 +532,7 @@ export class SimulatedNode {
   /**
    * Deploys a contract in a separate block. @throws RefusedDeployment if the transaction is invalid
    */
-  deploy(deployment: Deployment): Promise<{ id: string; block: Block }> {
+  deploy(deployment: Deployment): Promise<Mined> {
     return this.#runCommand(async () => {
       await this.#catchUp();
       const { tip } = this.chain;
@@ -550,14 +546,9 @@ export class SimulatedNode {
   #deploymentsOn({ world, burnView }: Block, deployments: readonly Deployment[]): SignedTransaction[] {
     const nonces = new Map<string, number>();
     return deployments.map(({ account, payload, network, isSigned }, index) => {
-      const view: AdmissionView = {
-        world,
-        burnHeight: burnView.height,
-        network,
-        executesClarity: true,
-        // A project may have any number of contracts.
-        maxChaining: deployments.length,
-      };
+      // A project may have any number of contracts.
+      const maxChaining = deployments.length;
+      const view = { world, burnHeight: burnView.height, network, executesClarity: true, maxChaining };
       const nonce = nonces.get(account.address) ?? world.nonce(account.address);
       nonces.set(account.address, nonce + 1);
       const raw = signTransaction({ payload, origin: { account, nonce, fee: feeOf(payload) } }, network);
@@ -582,7 +573,7 @@ export class SimulatedNode {
   get snapshots() {
     const reachable = new Set(this.chain.ancestors(this.chain.tip));
     return [...this.#snapshots]
-      .map(([name, { block }]) => ({ name, block }))
+      .map(([name, state]) => ({ name, ...state }))
       .filter(({ block }) => reachable.has(block))
       .sort((a, b) => a.block.height - b.block.height);
   }
@@ -794,7 +785,7 @@ export class SimulatedNode {
    * Sends micro-STX from the faucet to a principal, in a separate block.
    * @throws ParameterError if the faucet has too little
    */
-  fund(recipient: string, amount: bigint): Promise<{ id: string; block: Block }> {
+  fund(recipient: string, amount: bigint): Promise<Mined> {
     return this.#runCommand(async () => {
       if (amount > this.#faucetFunds) throw fieldError('amount', `must be <= ${this.#faucetFunds}`);
       return this.#mineOwn(this.faucet, tokenTransfer(recipient, amount, ''));
@@ -814,7 +805,7 @@ export class SimulatedNode {
    * @returns null if the principal has this balance
    * @throws ParameterError if the faucet has too little, or a contract has more
    */
-  setBalance(principal: string, amount: bigint): Promise<{ id: string; block: Block } | null> {
+  setBalance(principal: string, amount: bigint): Promise<Mined | null> {
     return this.#runCommand(async () => {
       const balance = this.#announced.world.balance(principal);
       const change = amount - balance;
@@ -823,9 +814,8 @@ export class SimulatedNode {
         if (change <= this.#faucetFunds) return this.#mineOwn(this.faucet, tokenTransfer(principal, change, ''));
         throw fieldError('amount', `must be <= ${balance + this.#faucetFunds}`);
       }
-      const signing = this.#signing(principal);
-      const account = signing?.account ?? impersonate(principal, this.chain.network);
-      if (account === null) {
+      const signing = this.#signing(principal, true);
+      if (signing === null) {
         throw fieldError('amount', `must be >= ${balance}, because only its code can send the STX of a contract`);
       }
       let rest = -change - BASE_FEE;
@@ -833,7 +823,7 @@ export class SimulatedNode {
         await this.#mineOwn(this.faucet, tokenTransfer(principal, BASE_FEE, ''));
         rest = -change;
       }
-      return this.#mineOwn(account, tokenTransfer(this.faucet.address, rest, ''), signing?.isSigned ?? false);
+      return this.#mineOwn(signing.account, tokenTransfer(this.faucet.address, rest, ''), signing.isSigned);
     });
   }
 
@@ -845,7 +835,7 @@ export class SimulatedNode {
    * @returns null if the principal has this balance
    * @throws ParameterError if the token doesn't exist, the principal has more, or the interpreter refuses the amount
    */
-  setTokens(principal: string, asset: string, amount: bigint): Promise<{ id: string; block: Block } | null> {
+  setTokens(principal: string, asset: string, amount: bigint): Promise<Mined | null> {
     return this.#runCommand(async () => {
       const { world } = this.#announced;
       const [contract = '', token] = asset.split('::');
@@ -875,15 +865,11 @@ export class SimulatedNode {
     return ids.find((id) => this.tip.world.contract(id) !== undefined);
   }
 
-  /**
-   * Returns the signer for an address: an account with a key that is available here, or the operator if it may send for
-   * any account.
-   */
-  #signing(address: string): Signing | null {
-    const account = this.accounts.findByAddress(address);
-    if (account !== undefined) return { account, isSigned: true };
-    const impersonatedAccount = this.options.impersonates ? impersonate(address, this.chain.network) : null;
-    return impersonatedAccount === null ? null : { account: impersonatedAccount, isSigned: false };
+  /** Returns the account of an address with a key that is available here, or an impersonated one; null if neither exists. */
+  #signing(address: string, impersonates = this.options.impersonates ?? false): Signing | null {
+    const owner = this.accounts.findByAddress(address);
+    const account = owner ?? (impersonates ? impersonate(address, this.chain.network) : null);
+    return account === null ? null : { account, isSigned: owner !== undefined };
   }
 
   /**
@@ -891,16 +877,11 @@ export class SimulatedNode {
    * @param isSigned false if the account's key isn't available here
    * @throws ParameterError if the transaction is rejected; then nothing is mined
    */
-  send(account: Account, payload: Uint8Array, isSigned = true): Promise<{ id: string; block: Block }> {
+  send(account: Account, payload: Uint8Array, isSigned = true): Promise<Mined> {
     return this.#runCommand(() => this.#mineOwn(account, payload, isSigned));
   }
 
-  async #mineOwn(
-    account: Account,
-    payload: Uint8Array,
-    isSigned = true,
-    mint?: Mint,
-  ): Promise<{ id: string; block: Block }> {
+  async #mineOwn(account: Account, payload: Uint8Array, isSigned = true, mint?: Mint): Promise<Mined> {
     const origin = { account, nonce: this.#nextNonce(account), fee: feeOf(payload) };
     const id = await this.#submitFrom(signTransaction({ payload, origin }, this.chain.network), [], isSigned, mint);
     await this.#catchUp();
@@ -967,10 +948,9 @@ export class SimulatedNode {
 
   /** Posts events after the earlier ones. @throws the signal's reason once the node is stopped */
   #post(events: readonly NodeEvent[]): Promise<void> {
-    const options: PostOptions = { signal: this.#stopping.signal, clock: this.#clock };
     return this.#posting(async () => {
       for (const event of events) {
-        await postEvent(event, this.#eventsUrl, options);
+        await postEvent(event, this.#eventsUrl, { signal: this.#stopping.signal, clock: this.#clock });
         this.#other?.(event);
         if (event.path !== '/new_block') continue;
         this.#announced = this.chain.tip;
