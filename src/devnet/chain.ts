@@ -144,10 +144,12 @@ export class SimulatedChain {
   readonly network: Network;
   readonly faucet: Account | undefined;
   readonly cycles: RewardCycles;
+  /** Empty if simulated users announce nothing. */
+  readonly mempool: UserMempool;
+  readonly #announces: boolean;
   readonly #prng: Prng;
   readonly #burns: BurnChain;
   readonly #builder: BlockBuilder;
-  readonly #mempool: UserMempool | undefined;
   readonly #attachments: Attachments;
   readonly #miners: readonly Account[];
   readonly #signers: readonly Account[];
@@ -193,7 +195,8 @@ export class SimulatedChain {
     this.#burns = new BurnChain(new Prng(`${seed}/burn`), operators, this.#signers, network, start?.firstBurnHeight);
     const unlocks = unlocksFor(options.unlocks === false ? [] : users);
     this.#builder = new BlockBuilder(new Prng(`${seed}/block`), traffic, network, unlocks);
-    this.#mempool = options.mempool === false ? undefined : new UserMempool(new Prng(`${seed}/mempool`), traffic);
+    this.mempool = new UserMempool(new Prng(`${seed}/mempool`), traffic);
+    this.#announces = options.mempool !== false;
     this.#attachments = new Attachments(new Prng(`${seed}/attachments`));
     this.#mean = options.transactionsPerBlock ?? 10;
     this.#retained = options.retained ?? Number.POSITIVE_INFINITY;
@@ -271,26 +274,6 @@ export class SimulatedChain {
     return this.bitcoinIsAhead ? this.#burnTip : this.#tip.burnView;
   }
 
-  /** Returns the simulated user with an address. */
-  userAt(address: string): Account | undefined {
-    return this.#mempool?.traffic.users.find((user) => user.address === address);
-  }
-
-  /** Transactions that simulated users announced, and that a later block may contain. */
-  get announced(): readonly SignedTransaction[] {
-    return this.#mempool?.waiting ?? [];
-  }
-
-  /** Ids of pending transactions that simulated users announced. */
-  get announcedIds(): readonly string[] {
-    return this.#mempool?.announcedIds ?? [];
-  }
-
-  /** Removes pending transactions that simulated users announced. */
-  dropAnnounced(ids: readonly string[]): void {
-    this.#mempool?.drop(ids);
-  }
-
   /** Makes the tip's Bitcoin block the newest one. The next Bitcoin block is then a fork of the later blocks. */
   dropLaterBitcoin(): void {
     this.#burnTip = this.#tip.burnView;
@@ -343,7 +326,7 @@ export class SimulatedChain {
     const events = newBurnBlock === null ? [] : [this.#burnBlockEvent(newBurnBlock)];
     const start = events.at(-1)?.time ?? parentBlock.time * 1000;
     if (options.quiet !== true) events.push(...this.#announcements(body, rivals, block, start));
-    this.#mempool?.removeMined(world);
+    this.mempool.removeMined(world);
     events.push(...this.#attachments.announce(body.receipts, block, time * 1000));
     const payload = blockPayload(block, parentBlock, maturedRewards, this.#prng);
     events.push(nodeEvent('/new_block', payload, time * 1000));
@@ -415,9 +398,8 @@ export class SimulatedChain {
     submitted: readonly SignedTransaction[],
   ): BlockBody {
     const repeats = rivals.filter(() => this.#prng.chance(0.7));
-    const due = this.#mempool?.waiting.filter(() => this.#prng.chance(0.5)) ?? [];
-    const busy = this.#mempool?.busy(context.world) ?? new Set<string>();
-    return this.#builder.fill(context, count, [...repeats, ...due], busy, submitted);
+    const due = this.mempool.waiting.filter(() => this.#prng.chance(0.5));
+    return this.#builder.fill(context, count, [...repeats, ...due], this.mempool.busy(context.world), submitted);
   }
 
   #assemble(context: BlockContext, body: BlockBody, time: number): Block {
@@ -457,11 +439,11 @@ export class SimulatedChain {
   }
 
   #announcements(body: BlockBody, rivals: Block['transactions'], block: Block, start: number): NodeEvent[] {
-    if (this.#mempool === undefined) return [];
+    if (!this.#announces) return [];
     const mined = new Set(body.transactions.map(({ id }) => id));
     const replaced = rivals.filter(({ id }) => !mined.has(id));
     const { world, burn, time } = block;
-    return this.#mempool.announce(body.fresh, replaced, world, burn.height, start, time * 1000);
+    return this.mempool.announce(body.fresh, replaced, world, burn.height, start, time * 1000);
   }
 
   /**

@@ -273,7 +273,7 @@ export class SimulatedNode {
           if (this.clarity !== undefined) await this.#mineOne(quietly);
           else for (const event of this.#scenario.next()) if (isPosted(event)) await this.#post([event]);
         }
-        if (this.options.traffic === 0) this.chain.dropAnnounced(this.chain.announcedIds);
+        if (this.options.traffic === 0) this.chain.mempool.drop(this.chain.mempool.announcedIds);
       });
       this.#stopping.signal.throwIfAborted();
       this.#loop = startLoop({
@@ -400,7 +400,7 @@ export class SimulatedNode {
       const blocks: Block[] = [];
       if (count > 0 && 'count' in distance) await this.#catchUp();
       while (blocks.length < count) {
-        const submitted = [...this.#pool.waiting(this.chain.tip.world), ...this.chain.announced];
+        const submitted = [...this.#pool.waiting(this.chain.tip.world), ...this.chain.mempool.waiting];
         blocks.push(await this.#mineOne({ transactions: traffic, quiet: traffic === 0, submitted }));
       }
       // With an engine, each transaction gets a separate block, so the pending transactions may need more blocks than
@@ -613,7 +613,7 @@ export class SimulatedNode {
       this.#shift = state?.shift ?? this.#shifts.get(block) ?? this.#shift;
       const fork = depth === 0 ? { blocks: [], orphaned: [] } : await this.#fork(depth, depth + 1);
       this.chain.dropLaterBitcoin();
-      await this.#drop([...this.pending.map(({ id }) => id), ...this.chain.announcedIds]);
+      await this.#drop([...this.pending.map(({ id }) => id), ...this.chain.mempool.announcedIds]);
       for (const [name, state] of this.#snapshots) {
         if (state.block === block) this.#snapshots.set(name, { ...state, block: this.chain.tip });
       }
@@ -624,7 +624,7 @@ export class SimulatedNode {
   /** Drops a pending transaction. @throws ParameterError if none has this id */
   drop(id: string): Promise<void> {
     return this.#runCommand(async () => {
-      if (!this.chain.announcedIds.includes(id)) this.#requirePending(id);
+      if (!this.chain.mempool.announcedIds.includes(id)) this.#requirePending(id);
       await this.#drop([id]);
     });
   }
@@ -632,7 +632,7 @@ export class SimulatedNode {
   async #drop(ids: readonly string[]): Promise<void> {
     if (ids.length === 0) return;
     for (const id of ids) this.#pool.drop(id);
-    this.chain.dropAnnounced(ids);
+    this.chain.mempool.drop(ids);
     const body = { dropped_txids: ids, reason: 'StaleGarbageCollect' };
     await this.#post([nodeEvent('/drop_mempool_tx', body, this.#clock.now())]);
   }
@@ -653,7 +653,7 @@ export class SimulatedNode {
   #replacing({ raw, origin }: SignedTransaction): Signing | null {
     if (!hasOneSignature(raw)) return null;
     // A fork makes transactions of simulated users pending again.
-    const user = this.chain.userAt(origin.account.address);
+    const user = this.chain.mempool.traffic.users.find(({ address }) => address === origin.account.address);
     return user === undefined ? this.#signing(origin.account.address) : { account: user, isSigned: true };
   }
 

@@ -96,12 +96,12 @@ test('a command that mines blocks includes announced transactions of simulated u
   nodes.push(node);
   await node.start(observer().url);
   const announced = async (): Promise<string[]> => {
-    while (node.chain.announced.length === 0) await node.mine({ count: 1 }, 3, []);
-    return node.chain.announced.map(({ id }) => id);
+    while (node.chain.mempool.waiting.length === 0) await node.mine({ count: 1 }, 3, []);
+    return node.chain.mempool.waiting.map(({ id }) => id);
   };
   const ids = await announced();
   expect(idsOf(await node.mine({ count: 1 }, 0, []))).toEqual(ids);
-  expect(node.chain.announced).toEqual([]);
+  expect(node.chain.mempool.waiting).toEqual([]);
   await announced();
   const { id, block } = await node.fund(recipient, 5n);
   expect(idsOf([block])).toEqual([id]);
