@@ -255,6 +255,8 @@ export class SimulatedNode {
     return this.#pool.waiting(this.#announced.world);
   }
 
+  // ── Start and stop ──
+
   /**
    * Posts block 0 and the history, then starts to mine at intervals.
    * @param eventsUrl URL of the observer, such as `http://127.0.0.1:3700`
@@ -286,6 +288,28 @@ export class SimulatedNode {
         passes: (_): _ is Error => false,
       });
     });
+  }
+
+  /** Stops the node. The observer may lack the last block. */
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    await this.#loop?.stop();
+  }
+
+  /** Returns the chain, to mine it again in another process; only with an engine. */
+  savedChain(): SavedChain {
+    const blocks = [...this.chain.ancestors(this.chain.tip)].reverse().slice(1);
+    return {
+      blocks: blocks.map((block) => ({ tenure: block.blocksInTenure === 1, transaction: transactionOf(block) })),
+      snapshots: this.snapshots.map(({ name, block, shift }) => ({
+        name,
+        height: block.height,
+        skipped: shift.skipped,
+      })),
+      pending: this.pending.map(toSaved),
+      skipped: this.#shift.skipped,
+      names: this.accounts.derivedNames,
+    };
   }
 
   /** Mines a saved chain again. @throws UnlikeSavedError */
@@ -322,33 +346,7 @@ export class SimulatedNode {
     return mint === undefined ? transaction : { ...transaction, mint };
   }
 
-  /** Returns the chain, to mine it again in another process; only with an engine. */
-  savedChain(): SavedChain {
-    const blocks = [...this.chain.ancestors(this.chain.tip)].reverse().slice(1);
-    return {
-      blocks: blocks.map((block) => ({ tenure: block.blocksInTenure === 1, transaction: transactionOf(block) })),
-      snapshots: this.snapshots.map(({ name, block, shift }) => ({
-        name,
-        height: block.height,
-        skipped: shift.skipped,
-      })),
-      pending: this.pending.map(toSaved),
-      skipped: this.#shift.skipped,
-      names: this.accounts.derivedNames,
-    };
-  }
-
-  /** Stops the node. The observer may lack the last block. */
-  async stop(): Promise<void> {
-    this.#stopping.abort();
-    await this.#loop?.stop();
-  }
-
-  #view(): AdmissionView {
-    const { world, burnView } = this.#announced;
-    const executesClarity = this.clarity !== undefined;
-    return { world, burnHeight: burnView.height, network: this.chain.network, executesClarity };
-  }
+  // ── Mempool ──
 
   /**
    * Adds a transaction to the mempool.
@@ -370,6 +368,17 @@ export class SimulatedNode {
     return id;
   }
 
+  /** Adds a transaction of a request. @param path its field in the body @param isSigned false without a valid signature */
+  async #submitFrom(raw: Uint8Array, path: readonly string[], isSigned = true, mint?: Mint): Promise<string> {
+    try {
+      return await this.#submit(raw, isSigned, mint);
+    } catch (error) {
+      if (error instanceof DecodeError) throw new RefusedTransaction(path, 'Deserialization', error.message);
+      if (!(error instanceof Rejection)) throw error;
+      throw new RefusedTransaction(path, error.reason, detailsOf(error));
+    }
+  }
+
   async #announce(transaction: SignedTransaction): Promise<void> {
     const replaced = this.#pool.add(transaction, this.#announced.world);
     const now = this.#clock.now();
@@ -382,243 +391,10 @@ export class SimulatedNode {
     await this.#post(events);
   }
 
-  /**
-   * Mines blocks with all pending transactions that can be mined.
-   * @param distance number of blocks, or height of the last one
-   * @param traffic number of simulated users' transactions per block
-   * @param transactions transactions in hex to add to the mempool first
-   * @throws ParameterError for a rejected transaction, a height that isn't ahead, or traffic with an engine; then nothing is
-   *   mined
-   */
-  mine(distance: Distance, traffic: number, transactions: readonly string[]): Promise<Block[]> {
-    return this.#runCommand(async () => {
-      if (traffic > 0 && this.clarity !== undefined)
-        throw fieldError('traffic', 'must be 0, because a chain with real contracts has no simulated users');
-      const count = steps(distance, this.chain.tip.height, MAX_BLOCKS, 'until_height');
-      for (const [index, hex] of transactions.entries())
-        await this.#submitFrom(fromHex(hex), ['transactions', String(index)]);
-      const blocks: Block[] = [];
-      if (count > 0 && 'count' in distance) await this.#catchUp();
-      while (blocks.length < count) {
-        const submitted = [...this.#pool.waiting(this.chain.tip.world), ...this.chain.mempool.waiting];
-        blocks.push(await this.#mineOne({ transactions: traffic, quiet: traffic === 0, submitted }));
-      }
-      // With an engine, each transaction gets a separate block, so the pending transactions may need more blocks than
-      // `count`.
-      return 'until' in distance || this.clarity === undefined ? blocks : [...blocks, ...(await this.#minePending())];
-    });
-  }
-
-  /** Adds a transaction of a request. @param path its field in the body @param isSigned false without a valid signature */
-  async #submitFrom(raw: Uint8Array, path: readonly string[], isSigned = true, mint?: Mint): Promise<string> {
-    try {
-      return await this.#submit(raw, isSigned, mint);
-    } catch (error) {
-      if (error instanceof DecodeError) throw new RefusedTransaction(path, 'Deserialization', error.message);
-      if (!(error instanceof Rejection)) throw error;
-      throw new RefusedTransaction(path, error.reason, detailsOf(error));
-    }
-  }
-
-  /** Mines on the tip, in a new tenure if Bitcoin has elected one. */
-  #mineOne(options: MineOptions): Promise<Block> {
-    const tenure = this.chain.bitcoinIsAhead ? { newTenure: true } : {};
-    return this.#mineOn(this.chain.tip, { ...tenure, ...options });
-  }
-
-  /** Reports whether a submitted transaction can be mined on a block. */
-  #isDue({ world, burnView }: Block): boolean {
-    return this.#pool.waiting(world).some((transaction) => isMinable(transaction, world, burnView.height));
-  }
-
-  /** Mines blocks while a submitted transaction can be mined. */
-  async #minePending(): Promise<Block[]> {
-    const blocks: Block[] = [];
-    if (this.#isDue(this.chain.tip)) await this.#catchUp();
-    while (this.#isDue(this.chain.tip)) blocks.push(await this.#mineOne(quietly));
-    return blocks;
-  }
-
-  /** With an engine, the block contains the first submitted transaction that can be mined. */
-  async #mineOn(parent: Block, options: MineOptions): Promise<Block> {
-    const { events, indexBlockHash } =
-      this.clarity === undefined
-        ? this.chain.mine(parent.indexBlockHash, options)
-        : await this.clarity.mine(
-            this.chain,
-            parent,
-            options.newTenure === true,
-            options.submitted ?? this.#pool.waiting(parent.world),
-          );
-    const block = this.chain.block(indexBlockHash)!;
-    this.#shifts.set(block, this.#shift);
-    await this.#post(events);
-    return block;
-  }
-
-  /**
-   * Mines another branch without submitted transactions. Transactions of a losing branch are pending again.
-   * @param depth blocks below the tip at which the branch starts
-   * @param length blocks of the branch, which wins if it is longer than `depth`
-   * @throws ParameterError if the chain is shorter
-   */
-  fork(depth: number, length: number): Promise<Fork> {
-    return this.#runCommand(() => this.#fork(depth, length));
-  }
-
-  async #fork(depth: number, length: number): Promise<Fork> {
-    const { chain } = this;
-    const old = [...chain.ancestors(chain.tip).take(depth + 1)];
-    const base = old[depth];
-    if (base === undefined) {
-      throw fieldError('depth', `must be <= ${old.length - 1}, the number of blocks below the tip`);
-    }
-    const blocks: Block[] = [];
-    for (let parent = base; blocks.length < length; parent = blocks.at(-1)!) {
-      blocks.push(await this.#mineOn(parent, { ...quietly, submitted: [] }));
-    }
-    const wins = chain.tip === blocks.at(-1);
-    const orphaned = wins ? old.slice(0, depth).reverse() : [];
-    for (const [name, { block }] of this.#snapshots) if (orphaned.includes(block)) this.#snapshots.delete(name);
-    const orphanedTransactions = orphaned.flatMap(({ transactions }) => transactions.map(withoutResult));
-    // The pool doesn't have the transactions of simulated users and the deployments of a project.
-    this.#pool.restore(orphanedTransactions, chain.tip.world);
-    const orphanedIds = new Set(orphanedTransactions.map(({ id }) => id));
-    return { blocks, orphaned, pending: this.pending.map(({ id }) => id).filter((id) => orphanedIds.has(id)) };
-  }
-
-  /**
-   * Deploys contracts again on the chain's first block, in place of their former deployments. Then mines the later
-   * tenures and transactions again, if they can be mined. The new branch becomes longer than the chain only at its end,
-   * so the chain stays unchanged if a deployment is refused.
-   * @param formerIds ids of the deployments to replace
-   * @returns ids of the deployments, and numbers of transactions that were mined again and that could not be
-   * @throws RefusedDeployment
-   */
-  redeploy(deployments: readonly Deployment[], formerIds: ReadonlySet<string>, clarity: ClarityMiner) {
-    return this.#runCommand(async () => {
-      const old = [...this.chain.ancestors(this.chain.tip)].reverse();
-      const base = old[1]!;
-      const signedTransactions = this.#deploymentsOn(base, deployments);
-      const flaw = await clarity.firstFlaw(base, signedTransactions);
-      if (flaw !== null) throw new RefusedDeployment(flaw.index, flaw.error);
-      let parent = base;
-      const mine = async (options: MineOptions): Promise<void> => {
-        parent = await this.#mineOn(parent, { ...quietly, ...options });
-      };
-      for (const [index, deployment] of signedTransactions.entries()) {
-        await mine({ submitted: [deployment] });
-        const receipt = parent.receipts.find(({ txId }) => txId === deployment.id);
-        if (receipt?.status !== 'success') throw new RefusedDeployment(index, receipt?.vmError ?? 'it was not mined');
-      }
-      const orphanedIds = new Set<string>();
-      let mined = 0;
-      for (const { blocksInTenure, transactions } of old.slice(2)) {
-        const repeats = transactions.filter(({ id }) => !formerIds.has(id)).map(withoutResult);
-        if (repeats.length === 0 && transactions.length > 0) continue;
-        await mine({ newTenure: blocksInTenure === 1, submitted: repeats });
-        const ids = new Set(parent.transactions.map(({ id }) => id));
-        for (const { id } of repeats) {
-          if (ids.has(id)) mined += 1;
-          else orphanedIds.add(id);
-        }
-      }
-      while (parent !== this.chain.tip) await mine({ submitted: [] });
-      await this.#drop(this.pending.map(({ id }) => id).filter((id) => orphanedIds.has(id)));
-      return { ids: signedTransactions.map(({ id }) => id), mined, dropped: orphanedIds.size };
-    });
-  }
-
-  /**
-   * Deploys a contract in a separate block. @throws RefusedDeployment if the transaction is invalid
-   */
-  deploy(deployment: Deployment): Promise<Mined> {
-    return this.#runCommand(async () => {
-      await this.#catchUp();
-      const { tip } = this.chain;
-      const [deployed] = this.#deploymentsOn(tip, [deployment]);
-      const block = await this.#mineOn(tip, { ...quietly, submitted: [deployed!] });
-      return { id: deployed!.id, block };
-    });
-  }
-
-  /** Signs payloads as transactions that can be mined one after the other on a block. */
-  #deploymentsOn({ world, burnView }: Block, deployments: readonly Deployment[]): SignedTransaction[] {
-    const nonces = new Map<string, number>();
-    return deployments.map(({ account, payload, network, isSigned }, index) => {
-      // A project may have any number of contracts.
-      const maxChaining = deployments.length;
-      const view = { world, burnHeight: burnView.height, network, executesClarity: true, maxChaining };
-      const nonce = nonces.get(account.address) ?? world.nonce(account.address);
-      nonces.set(account.address, nonce + 1);
-      const raw = signTransaction({ payload, origin: { account, nonce, fee: feeOf(payload) } }, network);
-      const decoded = decodeTransaction(raw);
-      if (!decoded.ok) throw new RefusedDeployment(index, decoded.error.message);
-      return admitOr(({ reason }) => new RefusedDeployment(index, reason), raw, decoded.value, view, isSigned);
-    });
-  }
-
-  /** Height of the oldest snapshot; Infinity if there is none. */
-  get #oldestSnapshot(): number {
-    return Math.min(...[...this.#snapshots.values()].map(({ block }) => block.height));
-  }
-
-  /** Maximum number of blocks that a fork or a revert can take from the chain. */
-  get #maxDepth(): number {
-    if (this.clarity !== undefined) return Number.POSITIVE_INFINITY;
-    return Math.max(MAX_FORK_DEPTH, this.chain.tip.height - this.#oldestSnapshot);
-  }
-
-  /** The snapshots that the chain can go back to, oldest block first. */
-  get snapshots() {
-    const reachable = new Set(this.chain.ancestors(this.chain.tip));
-    return [...this.#snapshots]
-      .map(([name, state]) => ({ name, ...state }))
-      .filter(({ block }) => reachable.has(block))
-      .sort((a, b) => a.block.height - b.block.height);
-  }
-
-  /** Names the state after the tip. An earlier state with this name loses the name. */
-  snapshot(name: string): Promise<void> {
-    return this.#runCommand(async () => {
-      this.#snapshots.set(name, { block: this.chain.tip, shift: this.#shift });
-    });
-  }
-
-  /**
-   * Goes back to the state after an earlier block, by an empty branch that is longer than the current one. Drops
-   * later Bitcoin blocks, pending transactions and transactions of the lost blocks. Moves snapshots of that state to the
-   * new tip, so that tests can go back to the same snapshot again and again.
-   * @throws ParameterError if no such block is in memory
-   */
-  revert({ snapshot, index_block_hash: id }: BlockReference): Promise<Fork> {
-    return this.#runCommand(async () => {
-      const state = snapshot === undefined ? undefined : this.#snapshots.get(snapshot);
-      const hash = snapshot === undefined ? id : state?.block.indexBlockHash;
-      const reachable = [...this.chain.ancestors(this.chain.tip)];
-      const depth = reachable.findIndex((block) => block.indexBlockHash === hash);
-      const block = reachable[depth];
-      if (block === undefined) {
-        throw snapshot === undefined
-          ? fieldError(
-              'index_block_hash',
-              `must be that of one of the newest ${MAX_FORK_DEPTH} blocks, or of a block above the oldest snapshot`,
-            )
-          : fieldError(
-              'snapshot',
-              `must name a snapshot of the chain (${this.snapshots.map(({ name }) => name).join(', ') || 'it has none'})`,
-            );
-      }
-      // The new branch has the time of the state, not the time of the lost blocks.
-      this.#shift = state?.shift ?? this.#shifts.get(block) ?? this.#shift;
-      const fork = depth === 0 ? { blocks: [], orphaned: [] } : await this.#fork(depth, depth + 1);
-      this.chain.dropLaterBitcoin();
-      await this.#drop([...this.pending.map(({ id }) => id), ...this.chain.mempool.announcedIds]);
-      for (const [name, state] of this.#snapshots) {
-        if (state.block === block) this.#snapshots.set(name, { ...state, block: this.chain.tip });
-      }
-      return { ...fork, pending: [] };
-    });
+  #view(): AdmissionView {
+    const { world, burnView } = this.#announced;
+    const executesClarity = this.clarity !== undefined;
+    return { world, burnHeight: burnView.height, network: this.chain.network, executesClarity };
   }
 
   /** Drops a pending transaction. @throws ParameterError if none has this id */
@@ -676,6 +452,35 @@ export class SimulatedNode {
       const replaced = await this.#submitFrom(replacement, ['fee'], signing.isSigned);
       if (this.options.automine) await this.#minePending();
       return replaced;
+    });
+  }
+
+  // ── Blocks and time on command ──
+
+  /**
+   * Mines blocks with all pending transactions that can be mined.
+   * @param distance number of blocks, or height of the last one
+   * @param traffic number of simulated users' transactions per block
+   * @param transactions transactions in hex to add to the mempool first
+   * @throws ParameterError for a rejected transaction, a height that isn't ahead, or traffic with an engine; then nothing is
+   *   mined
+   */
+  mine(distance: Distance, traffic: number, transactions: readonly string[]): Promise<Block[]> {
+    return this.#runCommand(async () => {
+      if (traffic > 0 && this.clarity !== undefined)
+        throw fieldError('traffic', 'must be 0, because a chain with real contracts has no simulated users');
+      const count = steps(distance, this.chain.tip.height, MAX_BLOCKS, 'until_height');
+      for (const [index, hex] of transactions.entries())
+        await this.#submitFrom(fromHex(hex), ['transactions', String(index)]);
+      const blocks: Block[] = [];
+      if (count > 0 && 'count' in distance) await this.#catchUp();
+      while (blocks.length < count) {
+        const submitted = [...this.#pool.waiting(this.chain.tip.world), ...this.chain.mempool.waiting];
+        blocks.push(await this.#mineOne({ transactions: traffic, quiet: traffic === 0, submitted }));
+      }
+      // With an engine, each transaction gets a separate block, so the pending transactions may need more blocks than
+      // `count`.
+      return 'until' in distance || this.clarity === undefined ? blocks : [...blocks, ...(await this.#minePending())];
     });
   }
 
@@ -781,6 +586,104 @@ export class SimulatedNode {
     });
   }
 
+  // ── Forks and snapshots ──
+
+  /**
+   * Mines another branch without submitted transactions. Transactions of a losing branch are pending again.
+   * @param depth blocks below the tip at which the branch starts
+   * @param length blocks of the branch, which wins if it is longer than `depth`
+   * @throws ParameterError if the chain is shorter
+   */
+  fork(depth: number, length: number): Promise<Fork> {
+    return this.#runCommand(() => this.#fork(depth, length));
+  }
+
+  async #fork(depth: number, length: number): Promise<Fork> {
+    const { chain } = this;
+    const old = [...chain.ancestors(chain.tip).take(depth + 1)];
+    const base = old[depth];
+    if (base === undefined) {
+      throw fieldError('depth', `must be <= ${old.length - 1}, the number of blocks below the tip`);
+    }
+    const blocks: Block[] = [];
+    for (let parent = base; blocks.length < length; parent = blocks.at(-1)!) {
+      blocks.push(await this.#mineOn(parent, { ...quietly, submitted: [] }));
+    }
+    const wins = chain.tip === blocks.at(-1);
+    const orphaned = wins ? old.slice(0, depth).reverse() : [];
+    for (const [name, { block }] of this.#snapshots) if (orphaned.includes(block)) this.#snapshots.delete(name);
+    const orphanedTransactions = orphaned.flatMap(({ transactions }) => transactions.map(withoutResult));
+    // The pool doesn't have the transactions of simulated users and the deployments of a project.
+    this.#pool.restore(orphanedTransactions, chain.tip.world);
+    const orphanedIds = new Set(orphanedTransactions.map(({ id }) => id));
+    return { blocks, orphaned, pending: this.pending.map(({ id }) => id).filter((id) => orphanedIds.has(id)) };
+  }
+
+  /** The snapshots that the chain can go back to, oldest block first. */
+  get snapshots() {
+    const reachable = new Set(this.chain.ancestors(this.chain.tip));
+    return [...this.#snapshots]
+      .map(([name, state]) => ({ name, ...state }))
+      .filter(({ block }) => reachable.has(block))
+      .sort((a, b) => a.block.height - b.block.height);
+  }
+
+  /** Names the state after the tip. An earlier state with this name loses the name. */
+  snapshot(name: string): Promise<void> {
+    return this.#runCommand(async () => {
+      this.#snapshots.set(name, { block: this.chain.tip, shift: this.#shift });
+    });
+  }
+
+  /**
+   * Goes back to the state after an earlier block, by an empty branch that is longer than the current one. Drops
+   * later Bitcoin blocks, pending transactions and transactions of the lost blocks. Moves snapshots of that state to the
+   * new tip, so that tests can go back to the same snapshot again and again.
+   * @throws ParameterError if no such block is in memory
+   */
+  revert({ snapshot, index_block_hash: id }: BlockReference): Promise<Fork> {
+    return this.#runCommand(async () => {
+      const state = snapshot === undefined ? undefined : this.#snapshots.get(snapshot);
+      const hash = snapshot === undefined ? id : state?.block.indexBlockHash;
+      const reachable = [...this.chain.ancestors(this.chain.tip)];
+      const depth = reachable.findIndex((block) => block.indexBlockHash === hash);
+      const block = reachable[depth];
+      if (block === undefined) {
+        throw snapshot === undefined
+          ? fieldError(
+              'index_block_hash',
+              `must be that of one of the newest ${MAX_FORK_DEPTH} blocks, or of a block above the oldest snapshot`,
+            )
+          : fieldError(
+              'snapshot',
+              `must name a snapshot of the chain (${this.snapshots.map(({ name }) => name).join(', ') || 'it has none'})`,
+            );
+      }
+      // The new branch has the time of the state, not the time of the lost blocks.
+      this.#shift = state?.shift ?? this.#shifts.get(block) ?? this.#shift;
+      const fork = depth === 0 ? { blocks: [], orphaned: [] } : await this.#fork(depth, depth + 1);
+      this.chain.dropLaterBitcoin();
+      await this.#drop([...this.pending.map(({ id }) => id), ...this.chain.mempool.announcedIds]);
+      for (const [name, state] of this.#snapshots) {
+        if (state.block === block) this.#snapshots.set(name, { ...state, block: this.chain.tip });
+      }
+      return { ...fork, pending: [] };
+    });
+  }
+
+  /** Height of the oldest snapshot; Infinity if there is none. */
+  get #oldestSnapshot(): number {
+    return Math.min(...[...this.#snapshots.values()].map(({ block }) => block.height));
+  }
+
+  /** Maximum number of blocks that a fork or a revert can take from the chain. */
+  get #maxDepth(): number {
+    if (this.clarity !== undefined) return Number.POSITIVE_INFINITY;
+    return Math.max(MAX_FORK_DEPTH, this.chain.tip.height - this.#oldestSnapshot);
+  }
+
+  // ── Transactions that the node signs ──
+
   /**
    * Sends micro-STX from the faucet to a principal, in a separate block.
    * @throws ParameterError if the faucet has too little
@@ -857,22 +760,6 @@ export class SimulatedNode {
   }
 
   /**
-   * Returns the id of the contract that an account with a key in this process deployed by this name; undefined if there
-   * is none.
-   */
-  contractNamed(name: string): string | undefined {
-    const ids = this.accounts.all.map(({ address }) => `${address}.${name}`);
-    return ids.find((id) => this.tip.world.contract(id) !== undefined);
-  }
-
-  /** Returns the account of an address with a key that is available here, or an impersonated one; null if neither exists. */
-  #signing(address: string, impersonates = this.options.impersonates ?? false): Signing | null {
-    const owner = this.accounts.findByAddress(address);
-    const account = owner ?? (impersonates ? impersonate(address, this.chain.network) : null);
-    return account === null ? null : { account, isSigned: owner !== undefined };
-  }
-
-  /**
    * Signs a payload, and mines it in a separate block.
    * @param isSigned false if the account's key isn't available here
    * @throws ParameterError if the transaction is rejected; then nothing is mined
@@ -902,6 +789,95 @@ export class SimulatedNode {
     return nonce;
   }
 
+  /** Returns the account of an address with a key that is available here, or an impersonated one; null if neither exists. */
+  #signing(address: string, impersonates = this.options.impersonates ?? false): Signing | null {
+    const owner = this.accounts.findByAddress(address);
+    const account = owner ?? (impersonates ? impersonate(address, this.chain.network) : null);
+    return account === null ? null : { account, isSigned: owner !== undefined };
+  }
+
+  /**
+   * Returns the id of the contract that an account with a key in this process deployed by this name; undefined if there
+   * is none.
+   */
+  contractNamed(name: string): string | undefined {
+    const ids = this.accounts.all.map(({ address }) => `${address}.${name}`);
+    return ids.find((id) => this.tip.world.contract(id) !== undefined);
+  }
+
+  /**
+   * Deploys a contract in a separate block. @throws RefusedDeployment if the transaction is invalid
+   */
+  deploy(deployment: Deployment): Promise<Mined> {
+    return this.#runCommand(async () => {
+      await this.#catchUp();
+      const { tip } = this.chain;
+      const [deployed] = this.#deploymentsOn(tip, [deployment]);
+      const block = await this.#mineOn(tip, { ...quietly, submitted: [deployed!] });
+      return { id: deployed!.id, block };
+    });
+  }
+
+  /**
+   * Deploys contracts again on the chain's first block, in place of their former deployments. Then mines the later
+   * tenures and transactions again, if they can be mined. The new branch becomes longer than the chain only at its end,
+   * so the chain stays unchanged if a deployment is refused.
+   * @param formerIds ids of the deployments to replace
+   * @returns ids of the deployments, and numbers of transactions that were mined again and that could not be
+   * @throws RefusedDeployment
+   */
+  redeploy(deployments: readonly Deployment[], formerIds: ReadonlySet<string>, clarity: ClarityMiner) {
+    return this.#runCommand(async () => {
+      const old = [...this.chain.ancestors(this.chain.tip)].reverse();
+      const base = old[1]!;
+      const signedTransactions = this.#deploymentsOn(base, deployments);
+      const flaw = await clarity.firstFlaw(base, signedTransactions);
+      if (flaw !== null) throw new RefusedDeployment(flaw.index, flaw.error);
+      let parent = base;
+      const mine = async (options: MineOptions): Promise<void> => {
+        parent = await this.#mineOn(parent, { ...quietly, ...options });
+      };
+      for (const [index, deployment] of signedTransactions.entries()) {
+        await mine({ submitted: [deployment] });
+        const receipt = parent.receipts.find(({ txId }) => txId === deployment.id);
+        if (receipt?.status !== 'success') throw new RefusedDeployment(index, receipt?.vmError ?? 'it was not mined');
+      }
+      const orphanedIds = new Set<string>();
+      let mined = 0;
+      for (const { blocksInTenure, transactions } of old.slice(2)) {
+        const repeats = transactions.filter(({ id }) => !formerIds.has(id)).map(withoutResult);
+        if (repeats.length === 0 && transactions.length > 0) continue;
+        await mine({ newTenure: blocksInTenure === 1, submitted: repeats });
+        const ids = new Set(parent.transactions.map(({ id }) => id));
+        for (const { id } of repeats) {
+          if (ids.has(id)) mined += 1;
+          else orphanedIds.add(id);
+        }
+      }
+      while (parent !== this.chain.tip) await mine({ submitted: [] });
+      await this.#drop(this.pending.map(({ id }) => id).filter((id) => orphanedIds.has(id)));
+      return { ids: signedTransactions.map(({ id }) => id), mined, dropped: orphanedIds.size };
+    });
+  }
+
+  /** Signs payloads as transactions that can be mined one after the other on a block. */
+  #deploymentsOn({ world, burnView }: Block, deployments: readonly Deployment[]): SignedTransaction[] {
+    const nonces = new Map<string, number>();
+    return deployments.map(({ account, payload, network, isSigned }, index) => {
+      // A project may have any number of contracts.
+      const maxChaining = deployments.length;
+      const view = { world, burnHeight: burnView.height, network, executesClarity: true, maxChaining };
+      const nonce = nonces.get(account.address) ?? world.nonce(account.address);
+      nonces.set(account.address, nonce + 1);
+      const raw = signTransaction({ payload, origin: { account, nonce, fee: feeOf(payload) } }, network);
+      const decoded = decodeTransaction(raw);
+      if (!decoded.ok) throw new RefusedDeployment(index, decoded.error.message);
+      return admitOr(({ reason }) => new RefusedDeployment(index, reason), raw, decoded.value, view, isSigned);
+    });
+  }
+
+  // ── Mining and posting ──
+
   /** Runs a command after the current block is announced, and before the next block. */
   async #runCommand<T>(work: () => Promise<T>): Promise<T> {
     this.#waitingCommands += 1;
@@ -912,11 +888,6 @@ export class SimulatedNode {
       this.#waitingCommands -= 1;
       if (this.#waitingCommands === 0) this.#hurry = new AbortController();
     }
-  }
-
-  /** Waits for a time, until a command waits, or until the node is stopped. */
-  #pause(milliseconds: number): Promise<void> {
-    return pause(this.#clock, milliseconds, AbortSignal.any([this.#stopping.signal, this.#hurry.signal]));
   }
 
   /** Announces the scenario's next block, with mempool events spread over the time before it. */
@@ -944,6 +915,47 @@ export class SimulatedNode {
     await this.#catchUp();
     const mined = await this.#minePending();
     if (mined.length === 0 && clarity.nextTime(this.chain.tip) <= this.#now()) await this.#mineOne(quietly);
+  }
+
+  /** Waits for a time, until a command waits, or until the node is stopped. */
+  #pause(milliseconds: number): Promise<void> {
+    return pause(this.#clock, milliseconds, AbortSignal.any([this.#stopping.signal, this.#hurry.signal]));
+  }
+
+  /** Mines blocks while a submitted transaction can be mined. */
+  async #minePending(): Promise<Block[]> {
+    const blocks: Block[] = [];
+    if (this.#isDue(this.chain.tip)) await this.#catchUp();
+    while (this.#isDue(this.chain.tip)) blocks.push(await this.#mineOne(quietly));
+    return blocks;
+  }
+
+  /** Reports whether a submitted transaction can be mined on a block. */
+  #isDue({ world, burnView }: Block): boolean {
+    return this.#pool.waiting(world).some((transaction) => isMinable(transaction, world, burnView.height));
+  }
+
+  /** Mines on the tip, in a new tenure if Bitcoin has elected one. */
+  #mineOne(options: MineOptions): Promise<Block> {
+    const tenure = this.chain.bitcoinIsAhead ? { newTenure: true } : {};
+    return this.#mineOn(this.chain.tip, { ...tenure, ...options });
+  }
+
+  /** With an engine, the block contains the first submitted transaction that can be mined. */
+  async #mineOn(parent: Block, options: MineOptions): Promise<Block> {
+    const { events, indexBlockHash } =
+      this.clarity === undefined
+        ? this.chain.mine(parent.indexBlockHash, options)
+        : await this.clarity.mine(
+            this.chain,
+            parent,
+            options.newTenure === true,
+            options.submitted ?? this.#pool.waiting(parent.world),
+          );
+    const block = this.chain.block(indexBlockHash)!;
+    this.#shifts.set(block, this.#shift);
+    await this.#post(events);
+    return block;
   }
 
   /** Posts events after the earlier ones. @throws the signal's reason once the node is stopped */
