@@ -523,6 +523,16 @@ test('a host asks the log again after a wait if it returns no entries', async ()
   expect([reads, waits]).toEqual([2, [RETRY_MS]]);
 });
 
+test("an event is accepted if another host's entry arrives between the two requests that follow a conflict", async () => {
+  const log = filledLog();
+  const client = log.client();
+  let reads = 0;
+  const read: typeof client.read = async (...parameters) => (++reads === 1 ? [] : client.read(...parameters));
+  await using hostA = openHost({ ...client, read });
+  expect(await hostA.host.receive(chunks(1))).toBe('applied');
+  expect([hostA.position(), log.head.id]).toEqual([filled.head.id + 1, filled.head.id + 1]);
+});
+
 test('a host that is far behind rejects events, and reports how far', async () => {
   const log = filledLog();
   for (let more = 0; more < 600; more++) appended(log, '/stackside/none', '{}');
