@@ -1,4 +1,5 @@
 /** A simulated chain with its forks, its genesis block and its attachments. */
+import { bytesEqual } from '../base/bytes-equal.ts';
 import { principalBytes } from '../codec/address.ts';
 import { deploymentPayload } from '../codec/boot-transaction.ts';
 import { clarity } from '../codec/clarity-encode.ts';
@@ -527,7 +528,7 @@ const lockup = (unlocks: Unlocks): ContractTemplate => ({
   ...quietContract('lockup'),
   maps: {
     lockups(_, key) {
-      const height = [...unlocks.keys()].find((unlockHeight) => Buffer.compare(clarity.uint(unlockHeight), key) === 0);
+      const height = [...unlocks.keys()].find((unlockHeight) => bytesEqual(clarity.uint(unlockHeight), key));
       const due = height === undefined ? undefined : unlocks.get(height);
       return due === undefined
         ? undefined

@@ -1,6 +1,6 @@
 /** Checks the signatures of a transaction (SIP-005, "Transaction signing and verifying"; SIP-027). */
-
 import { secp256k1 } from '@noble/curves/secp256k1.js';
+import { bytesEqual } from '../base/bytes-equal.ts';
 import { BytesReader } from '../codec/bytes-reader.ts';
 import { u32 } from '../codec/clarity-encode.ts';
 import { hash160, sha256, sha512_256 } from '../codec/hash.ts';
@@ -125,7 +125,7 @@ function checkCondition(hash: Uint8Array, flag: number, condition: SpendingCondi
     const keyHash = hash160(key);
     recovery = { signer: hashMode === HASH_MODE.p2pkh ? keyHash : hash160(concat(u8(0x00), u8(0x14), keyHash)), next };
   }
-  if (Buffer.compare(recovery.signer, signer) === 0) return recovery.next;
+  if (bytesEqual(recovery.signer, signer)) return recovery.next;
   const [recovered, stated] = [recovery.signer.toHex(), signer.toHex()];
   throw new SignatureError(`Signer hash does not equal hash of public key(s): ${recovered} != ${stated}`);
 }

@@ -3,6 +3,7 @@
  * (`?tip=`), for which a node's answer never changes. New blocks and forks during the comparison therefore cause no
  * differences.
  */
+import { bytesEqual } from '../base/bytes-equal.ts';
 import { OperatorError, TemporaryError } from '../base/errors.ts';
 import { chainIdText, networkOf } from '../chain/network.ts';
 import { BOOT_ADDRESS } from '../codec/address.ts';
@@ -127,7 +128,7 @@ export function comparison(snapshots: Snapshots, rpc: NodeRpc, options: RequestO
   const readAt = <T>(block: BlockAt, read: (reader: Reader) => ReadNow<T>): T =>
     snapshots.read((reader) => {
       const hash = hashAt(reader, block.height);
-      if (hash === undefined || Buffer.compare(hash, block.hash) !== 0) throw new ChainReplacedError('a fork came');
+      if (hash === undefined || !bytesEqual(hash, block.hash)) throw new ChainReplacedError('a fork came');
       return read(reader);
     });
 

@@ -4,6 +4,7 @@
  * block. The result is compared with the node's accounts and supply, so that missing data is noticed.
  */
 import { type Static, type TSchema, Type } from '@sinclair/typebox';
+import { bytesEqual } from '../base/bytes-equal.ts';
 import { OperatorError } from '../base/errors.ts';
 import { exactJson } from '../base/json.ts';
 import type { Block } from '../chain/block.ts';
@@ -424,7 +425,7 @@ export class BlockMaker {
       );
     }
     const bodies = Buffer.concat(replayed.transactions.map(({ hex }) => fromHex(hex)));
-    if (Buffer.compare(bodies, decoded.transactions) !== 0) throw failure('its replay has different transactions');
+    if (!bytesEqual(bodies, decoded.transactions)) throw failure('its replay has different transactions');
     return replayed.transactions;
   }
 

@@ -1,4 +1,5 @@
 /** The simulated stacking contract pox-4, for contract calls and for operations on Bitcoin. */
+import { bytesEqual } from '../../base/bytes-equal.ts';
 import { buffer, tupleOf } from '../../chain/pox/print.ts';
 import { decodedOrThrow } from '../../codec/bytes-reader.ts';
 import { decodeClarity, MAX_UINT } from '../../codec/clarity.ts';
@@ -271,7 +272,7 @@ function requireConsent(state: Draft, consent: Consent, authorization: Authoriza
     if (!(error instanceof SignatureError)) throw error;
     throw new PoxError(errors.unreadableSignature);
   }
-  require(Buffer.compare(recoveredKey, authorization['signer-key']) === 0, errors.otherSigner);
+  require(bytesEqual(recoveredKey, authorization['signer-key']), errors.otherSigner);
   state.set(used, 'yes');
 }
 
@@ -508,7 +509,7 @@ const functions = {
       require(delegation?.pool === pool, errors.permissionDenied);
       require(BigInt(delegation.amount) >= amount, errors.delegatedTooLittle);
       const allowed = decodedOrThrow(decodeClarity(bytesOf(delegation.address)));
-      require(allowed.type !== 'some' || Buffer.compare(allowed.value.bytes, address) === 0, errors.addressRequired);
+      require(allowed.type !== 'some' || bytesEqual(allowed.value.bytes, address), errors.addressRequired);
       requireStackable(address, amount, period, 0n);
       const unlockHeight = cycles.startOf(firstCycle + Number(period));
       require(delegation.until === null || delegation.until >= unlockHeight, errors.delegationExpires);
