@@ -12,6 +12,7 @@
  * calls of the function, and it counts only the bytes of a deployment. It ignores the miner's settings, the used part
  * of the tenure's budget, and the time at which a block ends.
  */
+import { bytesEqual } from '../base/bytes-equal.ts';
 import type { Pause } from '../base/turns.ts';
 import { TENURE_BUDGET } from './network.ts';
 
@@ -217,7 +218,7 @@ export function feeForFirstBlock(
   };
   for (const { transactions } of blocks) {
     for (const other of transactions) {
-      const isOwn = Buffer.compare(other.txId, target.txId) === 0;
+      const isOwn = bytesEqual(other.txId, target.txId);
       if (isOwn || other.spends.some(({ account }) => blockedAccounts.has(account))) {
         for (const { account } of other.spends) blockedAccounts.add(account);
         continue;

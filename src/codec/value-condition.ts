@@ -9,6 +9,7 @@
  *
  * Operators other than `eq` compare integers.
  */
+import { bytesEqual } from '../base/bytes-equal.ts';
 import { canonicalPrincipal } from './address.ts';
 import { decodeClarity, MAX_INT, MAX_UINT, MIN_INT } from './clarity.ts';
 import { clarity } from './clarity-encode.ts';
@@ -162,7 +163,7 @@ export function conditionOf(text: string): ValueCondition {
 
 /** Reports whether a field meets a condition. */
 export function meets(field: ClarityField, condition: ValueCondition): boolean {
-  if (condition.type === 'one') return condition.forms.some((form) => Buffer.compare(form, field.bytes) === 0);
+  if (condition.type === 'one') return condition.forms.some((form) => bytesEqual(form, field.bytes));
   if (field.type !== 'int' && field.type !== 'uint') return false;
   const { least, most, types } = condition;
   return types.includes(field.type) && field.value >= least && field.value <= most;

@@ -5,6 +5,7 @@
 import type { Database, SQLQueryBindings } from 'bun:sqlite';
 import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { bytesEqual } from '../../base/bytes-equal.ts';
 import { OperatorError } from '../../base/errors.ts';
 import { onFile } from '../../base/system-errors.ts';
 import { positionText } from '../../chain/position.ts';
@@ -72,7 +73,7 @@ export function* rowsOf(db: Database, { name, wr }: Table): Generator<Value[]> {
 }
 
 const isSame = (a: Value, b: Value): boolean =>
-  a instanceof Uint8Array && b instanceof Uint8Array ? Buffer.compare(a, b) === 0 : a === b;
+  a instanceof Uint8Array && b instanceof Uint8Array ? bytesEqual(a, b) : a === b;
 
 /** The place of a value's type in the order of SQLite. */
 const typeRank = (value: Value): number =>

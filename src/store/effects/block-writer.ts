@@ -3,6 +3,7 @@
  * to, and the sums over the chain.
  */
 import type { Database } from 'bun:sqlite';
+import { bytesEqual } from '../../base/bytes-equal.ts';
 import type { Block } from '../../chain/block.ts';
 import type { EffectOf } from '../../chain/effect.ts';
 import { COUNTER, DAILY } from '../rows/enums.ts';
@@ -131,7 +132,7 @@ export function anchorWriter(db: Database) {
 
   return ({ sign, block }: EffectOf<'anchor'>): void => {
     const last = newest.get();
-    const isSame = last !== null && Buffer.compare(last.hash, block.burnBlockHash) === 0;
+    const isSame = last !== null && bytesEqual(last.hash, block.burnBlockHash);
     if (sign === -1 && !isSame) throw new Error('anchor_burn_blocks had no row to take away');
     if (isSame && !(sign === -1 && last.blocks === 1)) {
       count.run(last.ordinal, sign, sign * block.announcedTransactions, sign * block.transactions.length);

@@ -1,5 +1,5 @@
 /** Blocks from payloads that are read again from the journal. */
-
+import { bytesEqual } from '../../base/bytes-equal.ts';
 import { OperatorError } from '../../base/errors.ts';
 import type { Block } from '../../chain/block.ts';
 import type { Network } from '../../chain/network.ts';
@@ -21,7 +21,7 @@ export const missingPayload = (indexBlockHash: Uint8Array): OperatorError =>
 /** Decodes the block of a payload. @throws OperatorError if the payload belongs to another block */
 export function blockOfPayload(text: string, indexBlockHash: Uint8Array, network: Network): Block {
   const block = blockOfText(text, network);
-  if (Buffer.compare(block.indexBlockHash, indexBlockHash) === 0) return block;
+  if (bytesEqual(block.indexBlockHash, indexBlockHash)) return block;
   const [expected, actual] = [toHex(indexBlockHash), toHex(block.indexBlockHash)];
   throw new OperatorError(
     `The index is damaged: for block ${expected} it has the payload of block ${actual}.`,

@@ -3,6 +3,7 @@
  * match.
  */
 import type { Database } from 'bun:sqlite';
+import { bytesEqual } from '../../base/bytes-equal.ts';
 import { OperatorError } from '../../base/errors.ts';
 import type { Block, TransactionContent } from '../../chain/block.ts';
 import { chainIdText, type Network, networkOf, TESTNET_CHAIN_ID } from '../../chain/network.ts';
@@ -159,7 +160,7 @@ export function originCheck(db: Database): (block: Block) => void {
   const forked = (a: Uint8Array, b: Uint8Array): boolean => !withAncestors(a).isDisjointFrom(withAncestors(b));
 
   function requireSame(field: string, actual: Uint8Array, stored: { hash: Uint8Array } | null, subject: string): void {
-    if (stored === null || Buffer.compare(actual, stored.hash) === 0) return;
+    if (stored === null || bytesEqual(actual, stored.hash)) return;
     throw new ForeignChainError(
       `${field} is ${toHex(actual)}, and ${subject} of this data's chain is ${toHex(stored.hash)}`,
     );

@@ -17,8 +17,8 @@
  * Stackside reads the accounts at the start from the node. Each answer becomes an entry that names the parent of the first
  * block, so that Stackside can ignore a late answer for a former start.
  */
-
 import type { Database } from 'bun:sqlite';
+import { bytesEqual } from '../../base/bytes-equal.ts';
 import type { RandomSource } from '../../base/clock.ts';
 import { OperatorError } from '../../base/errors.ts';
 import type { Block } from '../../chain/block.ts';
@@ -178,7 +178,7 @@ export function startingAccountWriter(db: Database) {
   return (answer: StartingAccountPayload): boolean => {
     const { parent_index_block_hash, principal, balance, locked, unlock_height, nonce } = answer;
     const parent = start()?.indexBlockHash;
-    if (parent === undefined || Buffer.compare(parent, fromHex(parent_index_block_hash)) !== 0) return false;
+    if (parent === undefined || !bytesEqual(parent, fromHex(parent_index_block_hash))) return false;
     return set.run(principal, String(BigInt(balance) + BigInt(locked)), locked, unlock_height, nonce).changes > 0;
   };
 }

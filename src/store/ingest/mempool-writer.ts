@@ -1,5 +1,6 @@
 /** Writes the states of mempool transactions: announced, replaced, dropped, mined, and restored by a reorganization. */
 import type { Database } from 'bun:sqlite';
+import { bytesEqual } from '../../base/bytes-equal.ts';
 import type { TransactionContent } from '../../chain/block.ts';
 import { MAX_STORED_INTEGER } from '../../chain/payload-schemas.ts';
 import { positionOf } from '../../chain/position.ts';
@@ -71,7 +72,7 @@ export function mempoolWriter(db: Database, dictionaries: Dictionaries, changes:
    * @param spenders canonical transactions that spent one of its nonces
    */
   const minedAmong = (spenders: readonly Mined[], txId: Uint8Array): Pick<Mined, 'position'> | null =>
-    spenders.find(({ tx_id }) => Buffer.compare(tx_id, txId) === 0) ?? withoutNonce.get(txId);
+    spenders.find(({ tx_id }) => bytesEqual(tx_id, txId)) ?? withoutNonce.get(txId);
   const isMined = (row: MempoolRow): boolean => minedAmong(rivals.minedWith(row), row.tx_id) !== null;
 
   /** Marks a row as dropped by the node. A replaced row stays replaced, and doesn't become pending if its replacement goes. */

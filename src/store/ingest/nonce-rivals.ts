@@ -7,6 +7,7 @@
  * one stays, whatever its fee.
  */
 import type { Database } from 'bun:sqlite';
+import { bytesEqual } from '../../base/bytes-equal.ts';
 import type { TransactionContent } from '../../chain/block.ts';
 import type { Dictionaries } from '../effects/dictionary.ts';
 import { MEMPOOL_STATE } from '../rows/enums.ts';
@@ -115,7 +116,7 @@ export function nonceRivals(db: Database, { principals }: Dictionaries, rows: Me
    */
   function isAlone(row: MempoolRow, isUnspent: boolean): boolean {
     const spends = spendsOfRow(row);
-    const isOnly = rows.using(spends).every(({ tx_id }) => Buffer.compare(tx_id, row.tx_id) === 0);
+    const isOnly = rows.using(spends).every(({ tx_id }) => bytesEqual(tx_id, row.tx_id));
     return isOnly && (isUnspent || spenders(spends).length === 0);
   }
 

@@ -1,5 +1,6 @@
 /** The name system: names, namespaces, zonefiles and subdomains. */
 import type { Database, Statement } from 'bun:sqlite';
+import { bytesEqual } from '../../base/bytes-equal.ts';
 import type { Pause, Turns } from '../../base/turns.ts';
 import { MAX_LIFETIME, NAME_ASSETS, nameOfToken, nameToken, type PriceFunction } from '../../chain/name-system.ts';
 import { heightOf, positionsOf } from '../../chain/position.ts';
@@ -428,7 +429,7 @@ function subdomainQueries(db: Database, genesisId: () => Uint8Array | null) {
 
     /** Undefined if there is no such subdomain, or none with that zonefile. @param hash null for the newest */
     zonefile(name: string, hash: Uint8Array | null): string | undefined {
-      const matches = (candidate: Uint8Array): boolean => hash === null || Buffer.compare(candidate, hash) === 0;
+      const matches = (candidate: Uint8Array): boolean => hash === null || bytesEqual(candidate, hash);
       const row = read.declarations.all(parentOf(name), name).find(({ zonefile }) => matches(subdomainHash(zonefile)));
       if (row !== undefined) return lossyText(row.zonefile);
       const old = read.oldSubdomain.get(name);
@@ -491,7 +492,7 @@ function zonefileQueries(db: Database) {
       const row = read.zonefileOfHash.get(name, hash);
       if (row !== null) return textOf(row);
       const old = read.oldHash.get(name)?.zonefile_hash;
-      return old !== undefined && Buffer.compare(old, hash) === 0 ? oldText(old) : undefined;
+      return old !== undefined && bytesEqual(old, hash) ? oldText(old) : undefined;
     },
   };
 }

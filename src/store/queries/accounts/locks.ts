@@ -1,5 +1,6 @@
 /** The locked STX of a principal when a block was the tip. */
 import type { Database } from 'bun:sqlite';
+import { bytesEqual } from '../../../base/bytes-equal.ts';
 import { heightOf, positionsOf } from '../../../chain/position.ts';
 import type { StxBalance } from '../../model/account.ts';
 import { heightIn } from '../../rows/expressions.ts';
@@ -47,7 +48,7 @@ export function forcedUnlockQuery(db: Database): () => ForcedUnlocks {
   const { tip: tipBlock, hash: hashAt, forcedUnlocks: unlocksAbove } = statements(db, sql);
   const isAt = (height: number, hash: Uint8Array): boolean => {
     const row = hashAt.get(height);
-    return row !== null && Buffer.compare(row.hash, hash) === 0;
+    return row !== null && bytesEqual(row.hash, hash);
   };
   /** The unlock heights up to a block. */
   let cache: { height: number; hash: Uint8Array; unlocks: ForcedUnlocks } | null = null;

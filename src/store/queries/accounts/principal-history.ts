@@ -3,6 +3,7 @@
  * each in a separate snapshot, so that a slow client keeps no snapshot open.
  */
 import type { Database } from 'bun:sqlite';
+import { bytesEqual } from '../../../base/bytes-equal.ts';
 import { heightOf, positionsOf } from '../../../chain/position.ts';
 import {
   type Bound,
@@ -320,7 +321,7 @@ export function principalHistoryQueries(db: Database, file: number, rows = BATCH
     next(walk: HistoryWalk): Movement[] | null {
       const { principal, last, lastHash } = walk;
       const hash = hashAt.get(last)?.index_block_hash;
-      if (walk.file !== file || hash === undefined || Buffer.compare(hash, lastHash) !== 0) {
+      if (walk.file !== file || hash === undefined || !bytesEqual(hash, lastHash)) {
         throw new ChainReplacedError(`The block at height ${last} is no longer the one that the history began with`);
       }
       const id = principalOf(principal);

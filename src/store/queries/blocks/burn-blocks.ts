@@ -3,6 +3,7 @@
  * without gaps, so a page is a range of numbers, and the total is the last number.
  */
 import type { Database } from 'bun:sqlite';
+import { bytesEqual } from '../../../base/bytes-equal.ts';
 import { MAINNET_CHAIN_ID, mainnetCycles } from '../../../chain/network.ts';
 import type { AnchorBurnBlock, BlockId, ChainBlock } from '../../model/block.ts';
 import type { OffsetPage } from '../../model/page.ts';
@@ -45,7 +46,7 @@ export function burnBlockQueries(db: Database, blockRange: BlockRange, historySt
    */
   function isCut({ first_block, hash }: Row): boolean {
     const start = historyStart();
-    return start?.height === first_block && Buffer.compare(start.burnBlockHash, hash) === 0;
+    return start?.height === first_block && bytesEqual(start.burnBlockHash, hash);
   }
 
   /** Number of Bitcoin blocks that aren't shown: the first one, or none. */

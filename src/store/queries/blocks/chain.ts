@@ -1,5 +1,6 @@
 /** The tip, canonical blocks by height or hash, and the first block and the log of the index. */
 import type { Database } from 'bun:sqlite';
+import { bytesEqual } from '../../../base/bytes-equal.ts';
 import type { BlockId, ChainTip } from '../../model/block.ts';
 import { query, type Stored, statements } from '../../rows/statement.ts';
 import type { FileCache } from '../file-cache.ts';
@@ -51,7 +52,7 @@ export function historyStartQuery(db: Database): () => HistoryStart | null {
 /** Returns whether a block with this height and parent is, or would be, the first block of the history. */
 export function isFirstBlock(start: HistoryStart | null, height: number, parent: Uint8Array): boolean {
   if (start === null) return height <= 1;
-  return height === start.height && Buffer.compare(parent, start.indexBlockHash) === 0;
+  return height === start.height && bytesEqual(parent, start.indexBlockHash);
 }
 
 /** A stored block, and the orphans of its branch up to it. */

@@ -1,5 +1,6 @@
 /** Orphaned blocks with their transactions, and transactions by id in any fork. */
 import type { Database } from 'bun:sqlite';
+import { bytesEqual } from '../../../base/bytes-equal.ts';
 import type { Block, ChainTransaction } from '../../../chain/block.ts';
 import { involvementsOf } from '../../../chain/involvements.ts';
 import { networkOf, TESTNET_CHAIN_ID } from '../../../chain/network.ts';
@@ -81,7 +82,7 @@ export function orphanQueries(
 
   function findIn({ index_block_hash }: Row, txId: Uint8Array): OrphanedTransaction | undefined {
     const block = sentBlock(index_block_hash);
-    const transaction = block?.transactions.find(({ txId: id }) => Buffer.compare(id, txId) === 0);
+    const transaction = block?.transactions.find(({ txId: id }) => bytesEqual(id, txId));
     return block === undefined || transaction === undefined ? undefined : { block, transaction };
   }
 

@@ -7,6 +7,7 @@
  * of the log. They don't depend on the present canonical chain, and no table stores them.
  */
 import type { Database } from 'bun:sqlite';
+import { bytesEqual } from '../../../base/bytes-equal.ts';
 import type { Block } from '../../../chain/block.ts';
 import { missingPayload } from '../../files/payload-source.ts';
 import type { BlockChange, ChangePosition } from '../../model/block.ts';
@@ -29,7 +30,7 @@ export const sql = {
 };
 
 const isSame = (a: Uint8Array | null, b: Uint8Array | null): boolean =>
-  a === null || b === null ? a === b : Buffer.compare(a, b) === 0;
+  a === null || b === null ? a === b : bytesEqual(a, b);
 
 const unknownBlock = (block: Uint8Array): UnreadableCursorError =>
   new UnreadableCursorError(`no block 0x${block.toHex()} is known`, block);

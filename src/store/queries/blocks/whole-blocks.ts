@@ -1,5 +1,6 @@
 /** Blocks of any fork with the ids of their transactions and microblocks, as v1 shows them, and microblocks (Stacks 2.x). */
 import type { Database } from 'bun:sqlite';
+import { bytesEqual } from '../../../base/bytes-equal.ts';
 import type { Turns } from '../../../base/turns.ts';
 import type { Block } from '../../../chain/block.ts';
 import { positionsOf } from '../../../chain/position.ts';
@@ -121,7 +122,7 @@ export function wholeBlockQueries(
   function isOlder(search: BlockSearch): boolean {
     const start = historyStart();
     if (start === null) return false;
-    if ('burnHash' in search) return Buffer.compare(search.burnHash, start.burnBlockHash) === 0;
+    if ('burnHash' in search) return bytesEqual(search.burnHash, start.burnBlockHash);
     return 'burnHeight' in search && search.burnHeight <= start.burnBlockHeight;
   }
 
