@@ -8,6 +8,7 @@ import {
   type AddressTransaction as StoredAddressTransaction,
   type Nonces as StoredNonces,
   type StxHistory,
+  stxOf,
   type TokenHistory,
 } from '../../store/model/account.ts';
 import type { AssetEvent, PositionedEvent, TransactionDetail } from '../../store/model/transaction.ts';
@@ -30,16 +31,12 @@ import {
 } from './fields.ts';
 import { type Declarations, Transaction, transaction } from './transaction.ts';
 
-const balanceOf = ({ initial, sent, received, fees, mined }: StxHistory): bigint =>
-  initial + received - sent - fees + mined;
-
 /** Fields of a balance. The context is whether to include the effect of pending transactions. */
 const stx = fields<StxHistory, [withPending: boolean]>()({
-  balance: [SignedAmount, (stx) => String(balanceOf(stx))],
+  balance: [SignedAmount, (stx) => String(stxOf(stx))],
   estimated_balance: [
     Type.Optional(SignedAmount),
-    (stx, withPending) =>
-      withPending ? String(balanceOf(stx) + stx.pending.inbound - stx.pending.outbound) : undefined,
+    (stx, withPending) => (withPending ? String(stxOf(stx) + stx.pending.inbound - stx.pending.outbound) : undefined),
   ],
   pending_balance_inbound: [
     Type.Optional(SignedAmount),
