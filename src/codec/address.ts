@@ -80,6 +80,13 @@ export const BOOT_ADDRESS = {
   testnet: 'ST000000000000000000002AMW42H',
 } as const;
 
+/** Versions of a network's addresses: of a single key, and of a script (SIP-005). */
+export const ADDRESS_VERSION = { mainnet: { key: 22, script: 20 }, testnet: { key: 26, script: 21 } } as const;
+
+/** Returns whether a network's addresses have a version. @param version undefined without an address */
+export const isVersionOf = (network: keyof typeof ADDRESS_VERSION, version: number | undefined): boolean =>
+  version === ADDRESS_VERSION[network].key || version === ADDRESS_VERSION[network].script;
+
 /** Bytes of an address on the wire: u8 version, then the hash160 (SIP-005). */
 export const ADDRESS_LENGTH = 21;
 
@@ -248,12 +255,9 @@ export function principalBytes(text: string): Uint8Array | null {
   return bytes;
 }
 
-/** Version bytes of single-signature addresses. */
-const KEY_VERSION = { mainnet: 22, testnet: 26 } as const;
-
 /** Returns the single-signature address of a public key (SIP-005). @param key 33 bytes */
-export const addressOfKey = (key: Uint8Array, network: keyof typeof KEY_VERSION): string =>
-  stacksAddress(KEY_VERSION[network], hash160(key));
+export const addressOfKey = (key: Uint8Array, network: keyof typeof ADDRESS_VERSION): string =>
+  stacksAddress(ADDRESS_VERSION[network].key, hash160(key));
 
 /** Returns the name of a contract, `ADDRESS.name`. */
 export const contractNameOf = (contract: string): string => contract.slice(contract.indexOf('.') + 1);

@@ -1,6 +1,6 @@
 import { secp256k1 } from '@noble/curves/secp256k1.js';
 import { bech32, bech32m, createBase58check } from '@scure/base';
-import { parseStacksAddress, stacksAddress } from './address.ts';
+import { ADDRESS_VERSION, parseStacksAddress, stacksAddress } from './address.ts';
 import type { ClarityValue } from './clarity.ts';
 import { clarity } from './clarity-encode.ts';
 import { sha256 } from './hash.ts';
@@ -29,10 +29,10 @@ const SEGWIT_PREFIX: Record<BitcoinNetwork, string> = { mainnet: 'bc', testnet: 
 
 /** Stacks and Bitcoin versions of the same hash160 (SIP-005). */
 const VERSION_PAIRS: readonly (readonly [stacks: number, bitcoin: number])[] = [
-  [22, BASE58.mainnet.key],
-  [20, BASE58.mainnet.script],
-  [26, BASE58.testnet.key],
-  [21, BASE58.testnet.script],
+  [ADDRESS_VERSION.mainnet.key, BASE58.mainnet.key],
+  [ADDRESS_VERSION.mainnet.script, BASE58.mainnet.script],
+  [ADDRESS_VERSION.testnet.key, BASE58.testnet.key],
+  [ADDRESS_VERSION.testnet.script, BASE58.testnet.script],
 ];
 
 /**

@@ -1,4 +1,4 @@
-import { addressAt } from './address.ts';
+import { ADDRESS_VERSION, addressAt } from './address.ts';
 import { BytesReader, type Decoded, DecodeError, decoded, decodedOrThrow } from './bytes-reader.ts';
 import { sha512_256 } from './hash.ts';
 import { type Payload, readPayload, UNKNOWN_PAYLOAD } from './payload.ts';
@@ -42,9 +42,6 @@ const SIGNATURE_LENGTH = 65;
 /** Hash modes: 0 to 3 of SIP-005. Modes 5 and 7 are 1 and 3 with signatures in any order (SIP-027). */
 const HASH_MODE = { p2pkh: 0, p2sh: 1, p2wpkh: 2, p2wsh: 3, p2shUnordered: 5, p2wshUnordered: 7 } as const;
 
-/** Address versions by network, for a single key and for every mode that hashes a script. */
-const VERSION = { mainnet: { key: 22, script: 20 }, testnet: { key: 26, script: 21 } } as const;
-
 /** A condition without the text of its address, which takes longer to compute than to read everything else. */
 type BareCondition = Omit<SpendingCondition, 'address'>;
 
@@ -60,8 +57,9 @@ function readSpendingCondition(reader: BytesReader): BareCondition {
   return { hashMode, signer, nonce, fee, proof };
 }
 
-function withAddress({ hashMode, signer, nonce, fee, proof }: BareCondition, network: keyof typeof VERSION) {
-  const version = hashMode === HASH_MODE.p2pkh ? VERSION[network].key : VERSION[network].script;
+function withAddress({ hashMode, signer, nonce, fee, proof }: BareCondition, network: keyof typeof ADDRESS_VERSION) {
+  const { key, script } = ADDRESS_VERSION[network];
+  const version = hashMode === HASH_MODE.p2pkh ? key : script;
   return { hashMode, signer, address: addressAt(version, signer, 0), nonce, fee, proof };
 }
 
@@ -152,7 +150,8 @@ export function transactionId(raw: Uint8Array): Uint8Array {
   return sha512_256(raw);
 }
 
-const networkOf = (version: number): keyof typeof VERSION => ((version & TESTNET_BIT) === 0 ? 'mainnet' : 'testnet');
+const networkOf = (version: number): keyof typeof ADDRESS_VERSION =>
+  (version & TESTNET_BIT) === 0 ? 'mainnet' : 'testnet';
 
 /** A transaction without its id and its addresses, which are hashes. */
 interface BareTransaction extends Omit<Transaction, 'txId' | 'origin' | 'sponsor'> {

@@ -3,7 +3,7 @@
  * checks match a node's `POST /v2/transactions`.
  */
 import type { AbiType } from '../codec/abi.ts';
-import { DEPLOYED_NAME_PATTERN, principalBytes } from '../codec/address.ts';
+import { DEPLOYED_NAME_PATTERN, isVersionOf, principalBytes } from '../codec/address.ts';
 import { decodedOrThrow } from '../codec/bytes-reader.ts';
 import { type ClarityValue, decodeArguments, decodeClarity } from '../codec/clarity.ts';
 import { toHex } from '../codec/hex.ts';
@@ -50,7 +50,6 @@ export interface AdmissionView {
 
 /** Maximum consecutive pending transactions of an account on a node. */
 const MAX_CHAINING = 25;
-const ADDRESS_VERSIONS = { mainnet: [22, 20], testnet: [26, 21] } as const;
 const CONTRACT_NAME = new RegExp(`^${DEPLOYED_NAME_PATTERN}$`);
 
 /**
@@ -100,9 +99,7 @@ function requireFunds(address: string, due: bigint, { world, burnHeight, wasAdmi
 }
 
 function requireAddress(principal: string, { network }: AdmissionView): void {
-  const version = principalBytes(principal)?.[0];
-  const versions: readonly (number | undefined)[] = ADDRESS_VERSIONS[network.name];
-  if (!versions.includes(version)) throw new Rejection('BadAddressVersionByte');
+  if (!isVersionOf(network.name, principalBytes(principal)?.[0])) throw new Rejection('BadAddressVersionByte');
 }
 
 function transferAction(

@@ -3,7 +3,7 @@
  * answer them.
  */
 import { Type } from '@sinclair/typebox';
-import { principalBytes } from '../../codec/address.ts';
+import { isVersionOf, principalBytes } from '../../codec/address.ts';
 import type { Block } from '../../devnet/block.ts';
 import type { BurnBlock } from '../../devnet/burn-chain.ts';
 import { RefusedTransaction, type SimulatedNode } from '../../devnet/node.ts';
@@ -134,9 +134,8 @@ const PRINCIPAL_FORM = new RegExp(PATTERNS.principal);
 
 /** A principal of the node's network. @param field the field of the body @throws ParameterError */
 export function requirePrincipal(text: string, { chain }: SimulatedNode, field: string): string {
-  const versions = chain.network.name === 'mainnet' ? [22, 20] : [26, 21];
   const bytes = principalBytes(text);
-  if (versions.includes(bytes?.[0] ?? -1)) return text;
+  if (isVersionOf(chain.network.name, bytes?.[0])) return text;
   const isMistyped = bytes === null && PRINCIPAL_FORM.test(text);
   throw new ParameterError(
     { location: 'body', path: [field] },

@@ -3,7 +3,7 @@
 import { plural } from '../../base/format.ts';
 import type { Network } from '../../chain/network.ts';
 import { type AbiType, abiTypeString, contractNames, valueTypes } from '../../codec/abi.ts';
-import { DEPLOYED_NAME_PATTERN, parseStacksAddress, splitPrincipal } from '../../codec/address.ts';
+import { DEPLOYED_NAME_PATTERN, isVersionOf, parseStacksAddress, splitPrincipal } from '../../codec/address.ts';
 import { type ClarityValue, decodeClarity, MAX_UINT } from '../../codec/clarity.ts';
 import { utf8Bytes } from '../../codec/utf8.ts';
 import { literalOf, serializedForms } from '../../codec/value-condition.ts';
@@ -15,7 +15,6 @@ export type InterfaceOf = (contractId: string) => string | null;
 
 type Warning = readonly [parameter: string, problem: string];
 
-const VERSIONS: Readonly<Record<Network['kind'], readonly number[]>> = { mainnet: [22, 20], testnet: [26, 21] };
 const PRINCIPALS = new Set(['principal', 'sender', 'receiver', 'recipient', 'contract_identifier', 'asset_identifier']);
 const DEPLOYED_NAME = new RegExp(`^${DEPLOYED_NAME_PATTERN}$`);
 /** The only topic of contract events. */
@@ -29,7 +28,7 @@ function* principalWarnings(filter: Filter, network: Network['kind']): Iterable<
     if (typeof value !== 'string' || !PRINCIPALS.has(name)) continue;
     const address = parseStacksAddress(splitPrincipal(value).address);
     if (address === null) yield [name, 'the address has a wrong checksum; it never matches'];
-    else if (!VERSIONS[network].includes(address.version)) yield [name, `the address is not of ${network}`];
+    else if (!isVersionOf(network, address.version)) yield [name, `the address is not of ${network}`];
   }
 }
 
