@@ -13,7 +13,7 @@ import { addressEventQueries } from '../../src/store/queries/accounts/address-tr
 import { models } from '../../src/store/queries/row-texts.ts';
 import type { Reader } from '../../src/store/read/index-reader.ts';
 import { openSnapshots, type Snapshots } from '../../src/store/read/snapshots.ts';
-import { decimalOf } from '../../src/store/rows/amounts.ts';
+import { decimalOf } from '../../src/store/rows/formats.ts';
 import { MAX_ENTRIES, prepared, TooMuchWorkError } from '../../src/store/rows/statement.ts';
 import type { DataDirectory } from '../support/data/data-directory.ts';
 import { ingestOf, simulatedEvents } from '../support/data/ingest.ts';

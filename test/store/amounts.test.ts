@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { decimalOf, isPositive, sortable } from '../../src/store/rows/amounts.ts';
+import { decimalOf, isPositive, sortable } from '../../src/store/rows/formats.ts';
 import { assertProperty } from '../support/property.ts';
 
 const amount = fc.oneof(fc.bigInt({ min: -(2n ** 140n), max: 2n ** 140n }), fc.bigInt({ min: -1200n, max: 1200n }));

@@ -2,7 +2,7 @@
 import { Database } from 'bun:sqlite';
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { indexPath, openReader, openWriter, SCHEMA_VERSION } from '../../src/store/files/database.ts';
-import { decimalOf, sortable } from '../../src/store/rows/amounts.ts';
+import { decimalOf, sortable } from '../../src/store/rows/formats.ts';
 import { creationOf, decimal, sortableAmount, summableForms, type ViewType, view } from '../../src/store/views/view.ts';
 import { makeTemporaryViews, views } from '../../src/store/views/views.ts';
 import type { DataDirectory } from '../support/data/data-directory.ts';

@@ -3,7 +3,7 @@ import type { Database } from 'bun:sqlite';
 import type { EffectOf } from '../../chain/effect.ts';
 import { accountStates } from '../queries/accounts/account-states.ts';
 import { historyStartQuery } from '../queries/blocks/chain.ts';
-import { decimalOf, isPositive, sortable } from '../rows/amounts.ts';
+import { decimalOf, isPositive, sortable } from '../rows/formats.ts';
 import { query, type Stored } from '../rows/statement.ts';
 import { inserterIfAbsent, table } from '../rows/table.ts';
 import { accountCheckpointsTable, startingAccountsTable, tokenCheckpointsTable } from '../rows/tables.ts';

@@ -2,8 +2,8 @@
 import type { Database } from 'bun:sqlite';
 import type { EffectOf } from '../../chain/effect.ts';
 import { heightOfUint, type StackingChange } from '../../chain/pox/stacking.ts';
-import { sortable } from '../rows/amounts.ts';
 import { COUNTER, TERM } from '../rows/enums.ts';
+import { sortable } from '../rows/formats.ts';
 import { query, type Stored } from '../rows/statement.ts';
 import { inserter, inserterIfAbsent, table } from '../rows/table.ts';
 import {

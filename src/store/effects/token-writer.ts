@@ -2,8 +2,8 @@
 
 import type { Database } from 'bun:sqlite';
 import type { EffectOf } from '../../chain/effect.ts';
-import { decimalOf, isPositive, sortable } from '../rows/amounts.ts';
 import { EVENT_KIND, TOKEN } from '../rows/enums.ts';
+import { decimalOf, isPositive, sortable } from '../rows/formats.ts';
 import { query, type Stored } from '../rows/statement.ts';
 import { upserter } from '../rows/table.ts';
 import { nftInstancesTable } from '../rows/tables.ts';

@@ -4,8 +4,8 @@ import type { ChainTransaction, TransactionContent } from '../../chain/block.ts'
 import type { EffectOf, Sign } from '../../chain/effect.ts';
 import { contractFunctions } from '../../codec/abi.ts';
 import type { Payload } from '../../codec/transaction.ts';
-import { sortable } from '../rows/amounts.ts';
 import { DEPLOYMENTS, STATUS, storedTenureCause } from '../rows/enums.ts';
+import { sortable } from '../rows/formats.ts';
 import { query } from '../rows/statement.ts';
 import { type NewRow, table } from '../rows/table.ts';
 import { declaredFunctionsTable, transactionBodiesTable, transactionsTable } from '../rows/tables.ts';

@@ -10,8 +10,8 @@ import {
 } from '../../chain/projection.ts';
 import type { OffsetPage } from '../model/page.ts';
 import type { MempoolProjection, PendingAwaits, PendingTransaction } from '../model/transaction.ts';
-import { decimalOf } from '../rows/amounts.ts';
 import { MEMPOOL_STATE, PAYLOAD } from '../rows/enums.ts';
+import { decimalOf } from '../rows/formats.ts';
 import { query, type Stored, statements } from '../rows/statement.ts';
 import { lockQuery } from './accounts/locks.ts';
 import { type StartingAccount, startingAccountQuery } from './accounts/starting-accounts.ts';

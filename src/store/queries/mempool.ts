@@ -12,8 +12,8 @@ import type {
   PendingTransactionDetail,
   PendingWalk,
 } from '../model/transaction.ts';
-import { decimalOf } from '../rows/amounts.ts';
 import { MEMPOOL_STATE, mempoolStatus, typeName, typeNumbers } from '../rows/enums.ts';
+import { decimalOf } from '../rows/formats.ts';
 import { optional, query, type Stored, statements } from '../rows/statement.ts';
 import { down, type KeyColumn, orderedList } from './list.ts';
 import { NOBODY, numbers } from './numbers.ts';

@@ -10,7 +10,7 @@ import { sha256 } from '../../codec/hash.ts';
 import { payloadOf } from '../../codec/transaction.ts';
 import { utf8Bytes } from '../../codec/utf8.ts';
 import type { ValueCondition } from '../../codec/value-condition.ts';
-import { sortable } from './amounts.ts';
+import { sortable } from './formats.ts';
 import type { Stored } from './statement.ts';
 
 /** Maximum number of characters of a text that is stored whole. */

@@ -86,7 +86,7 @@ export function summableForms(sql: string): SummableForms {
 }
 
 /**
- * The forms of {@link summableForms} for a column that sorts as text (store/rows/amounts.ts). The digits of a negative amount
+ * The forms of {@link summableForms} for a column that sorts as text (store/rows/formats.ts). The digits of a negative amount
  * are the nines' complement, which is subtracted as one number: replacing digit by digit would nest deeper than the parsers
  * of other programs' SQLite allow.
  */
@@ -186,7 +186,7 @@ function complementOf(sql: string): string {
   return digits.reduce((inner, _, i) => `replace(${inner}, '${'abcdefghij'[i]}', '${9 - i}')`, letters);
 }
 
-/** The decimal text of an amount that sorts as text (store/rows/amounts.ts). */
+/** The decimal text of an amount that sorts as text (store/rows/formats.ts). */
 export const decimal = (sql: string): string =>
   `CAST(CASE substr(${sql}, 1, 1) WHEN '-' THEN '-' || ${complementOf(`substr(${sql}, 3)`)} ELSE substr(${sql}, 2) END AS TEXT)`;
 

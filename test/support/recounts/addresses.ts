@@ -2,8 +2,8 @@
 
 import { SEND_MANY } from '../../../src/chain/memo-transfers.ts';
 import { positionText } from '../../../src/chain/position.ts';
-import { decimalOf } from '../../../src/store/rows/amounts.ts';
 import { AFFECTED, EVENT_KIND, PAYLOAD, TOKEN } from '../../../src/store/rows/enums.ts';
+import { decimalOf } from '../../../src/store/rows/formats.ts';
 import type { Stored } from '../../../src/store/rows/statement.ts';
 import { atTip, equal, none, type Recount } from './recount.ts';
 

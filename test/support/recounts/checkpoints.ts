@@ -2,9 +2,9 @@
 import type { Database } from 'bun:sqlite';
 import { heightOf } from '../../../src/chain/position.ts';
 import { CHECKPOINT_EVERY } from '../../../src/store/queries/accounts/account-states.ts';
-import { decimalOf } from '../../../src/store/rows/amounts.ts';
 import { AFFECTED, PAYLOAD } from '../../../src/store/rows/enums.ts';
 import { heightIn } from '../../../src/store/rows/expressions.ts';
+import { decimalOf } from '../../../src/store/rows/formats.ts';
 import type { Stored } from '../../../src/store/rows/statement.ts';
 import type { Recount } from './recount.ts';
 

@@ -4,9 +4,9 @@ import type { Database } from 'bun:sqlite';
 import { DAY } from '../../../src/base/format.ts';
 import { heightOf, positionText } from '../../../src/chain/position.ts';
 import { historyStartQuery } from '../../../src/store/queries/blocks/chain.ts';
-import { decimalOf } from '../../../src/store/rows/amounts.ts';
 import { COUNTER, DAILY, EVENT_KIND, MEMPOOL_STATE, PAYLOAD, storedState } from '../../../src/store/rows/enums.ts';
 import { firstPositionIn, heightIn } from '../../../src/store/rows/expressions.ts';
+import { decimalOf } from '../../../src/store/rows/formats.ts';
 import type { Stored } from '../../../src/store/rows/statement.ts';
 import { atTip, equal, none, type Recount } from './recount.ts';
 

@@ -7,8 +7,8 @@ import type { StakingChange } from '../../../src/chain/pox/staking.ts';
 import { lockQuery } from '../../../src/store/queries/accounts/locks.ts';
 import { startingAccountQuery } from '../../../src/store/queries/accounts/starting-accounts.ts';
 import { historyStartQuery } from '../../../src/store/queries/blocks/chain.ts';
-import { decimalOf } from '../../../src/store/rows/amounts.ts';
 import { COUNTER, EVENT_KIND, KEY_ACTION, NO_BOND, TERM } from '../../../src/store/rows/enums.ts';
+import { decimalOf } from '../../../src/store/rows/formats.ts';
 import type { Stored } from '../../../src/store/rows/statement.ts';
 import { none, type Recount } from './recount.ts';
 

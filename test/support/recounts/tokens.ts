@@ -1,8 +1,8 @@
 /** Recounts balances, holders, instances and totals of lists from events. */
 import type { Database } from 'bun:sqlite';
 import { positionText } from '../../../src/chain/position.ts';
-import { decimalOf, isPositive } from '../../../src/store/rows/amounts.ts';
 import { EVENT_KIND, TOKEN } from '../../../src/store/rows/enums.ts';
+import { decimalOf, isPositive } from '../../../src/store/rows/formats.ts';
 import type { Stored } from '../../../src/store/rows/statement.ts';
 import { atTip, equal, none, type Recount } from './recount.ts';
 

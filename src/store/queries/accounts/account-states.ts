@@ -5,8 +5,8 @@
 import type { Database } from 'bun:sqlite';
 import { positionsOf } from '../../../chain/position.ts';
 import type { AccountState, TokenSums } from '../../model/account.ts';
-import { decimalOf, exactInteger } from '../../rows/amounts.ts';
 import { AFFECTED, PAYLOAD, TOKEN } from '../../rows/enums.ts';
+import { decimalOf, exactInteger } from '../../rows/formats.ts';
 import { type AsText, query, type Stored, statements } from '../../rows/statement.ts';
 import { lastNonceOf, type StartingAccount, startingAccountQuery } from './starting-accounts.ts';
 

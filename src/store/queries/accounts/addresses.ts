@@ -14,8 +14,8 @@ import type {
   TransactionEvent,
   TransactionKey,
 } from '../../model/transaction.ts';
-import { decimalOf } from '../../rows/amounts.ts';
 import { COUNTER, storedToken } from '../../rows/enums.ts';
+import { decimalOf } from '../../rows/formats.ts';
 import { query, type Stored, statements } from '../../rows/statement.ts';
 import { LAST_HEIGHT } from '../blocks/windows.ts';
 import type { MempoolQueries } from '../mempool.ts';

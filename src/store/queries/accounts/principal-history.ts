@@ -17,9 +17,9 @@ import {
   type TokenSums,
 } from '../../model/account.ts';
 import { ChainReplacedError } from '../../model/read-errors.ts';
-import { decimalOf } from '../../rows/amounts.ts';
 import { assetEventOf, EVENT_KIND, storedToken, TOKEN } from '../../rows/enums.ts';
 import { columnList, heightIn, shownTime } from '../../rows/expressions.ts';
+import { decimalOf } from '../../rows/formats.ts';
 import { query, type Stored, statements } from '../../rows/statement.ts';
 import { firstSinceQuery } from '../blocks/windows.ts';
 import { numbers } from '../numbers.ts';

@@ -1,8 +1,8 @@
 /** Balances of a principal, now and at any height, and its nonces: used, pending and missing. */
 import type { Database } from 'bun:sqlite';
 import { MAX_NONCES, type Nonces, type PendingStx, type StxBalance, type StxHistory } from '../../model/account.ts';
-import { decimalOf, exactInteger } from '../../rows/amounts.ts';
 import { MEMPOOL_STATE } from '../../rows/enums.ts';
+import { decimalOf, exactInteger } from '../../rows/formats.ts';
 import { query, type Stored, statements } from '../../rows/statement.ts';
 import { LAST_HEIGHT } from '../blocks/windows.ts';
 import { NOBODY, numbers } from '../numbers.ts';

@@ -1,7 +1,7 @@
 /** Blocks for charts of the chain: the newest blocks with their fees and forks, and the number of blocks per hour or day. */
 import type { Database } from 'bun:sqlite';
 import { positionOf } from '../../../chain/position.ts';
-import { decimalOf } from '../../rows/amounts.ts';
+import { decimalOf } from '../../rows/formats.ts';
 import { query, type Stored, statements } from '../../rows/statement.ts';
 
 export const sql = {

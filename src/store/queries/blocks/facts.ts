@@ -2,8 +2,8 @@
 import type { Database } from 'bun:sqlite';
 import { heightOf, positionsOf } from '../../../chain/position.ts';
 import { stxOf } from '../../model/account.ts';
-import { decimalOf } from '../../rows/amounts.ts';
 import { DEPLOYMENTS, EVENT_KIND, PAYLOAD, STATUS } from '../../rows/enums.ts';
+import { decimalOf } from '../../rows/formats.ts';
 import { query, type Stored, statements } from '../../rows/statement.ts';
 import { accountStates } from '../accounts/account-states.ts';
 import { lockQuery } from '../accounts/locks.ts';

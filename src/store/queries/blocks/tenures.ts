@@ -2,8 +2,8 @@
 import type { Database } from 'bun:sqlite';
 import { positionsOf } from '../../../chain/position.ts';
 import { payloadOf } from '../../../codec/transaction.ts';
-import { decimalOf } from '../../rows/amounts.ts';
 import { PAYLOAD } from '../../rows/enums.ts';
+import { decimalOf } from '../../rows/formats.ts';
 import { query, type Stored, statements } from '../../rows/statement.ts';
 
 const coinbases = [PAYLOAD.coinbase, PAYLOAD.coinbase_to_alt_recipient, PAYLOAD.nakamoto_coinbase].join(', ');

@@ -15,8 +15,8 @@ import type {
   StackingSigner,
   StackingVersion,
 } from '../../model/staking.ts';
-import { decimalOf } from '../../rows/amounts.ts';
 import { COUNTER, storedTerm } from '../../rows/enums.ts';
+import { decimalOf } from '../../rows/formats.ts';
 import { optional, query, type Stored, statements } from '../../rows/statement.ts';
 import { numbers } from '../numbers.ts';
 

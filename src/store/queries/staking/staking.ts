@@ -19,9 +19,9 @@ import type {
   StakingSignerDetail,
   StakingSummary,
 } from '../../model/staking.ts';
-import { decimalOf } from '../../rows/amounts.ts';
 import { KEY_ACTION, NO_BOND } from '../../rows/enums.ts';
 import { columnList, heightIn } from '../../rows/expressions.ts';
+import { decimalOf } from '../../rows/formats.ts';
 import { optional, query, type Stored, statements } from '../../rows/statement.ts';
 import { down, orderedList, up } from '../list.ts';
 import { numbers } from '../numbers.ts';

@@ -13,7 +13,6 @@ import type {
   TokenJobItem,
   TokenQueue,
 } from '../../model/token.ts';
-import { decimalOf, sortable } from '../../rows/amounts.ts';
 import {
   COUNTER,
   JOB_STATE,
@@ -23,6 +22,7 @@ import {
   TOKEN_FAMILY,
   TOKEN_WORK,
 } from '../../rows/enums.ts';
+import { decimalOf, sortable } from '../../rows/formats.ts';
 import { optional, query, type Stored, statements, TooMuchWorkError } from '../../rows/statement.ts';
 import type { ChainQueries } from '../blocks/chain.ts';
 

@@ -4,9 +4,9 @@ import type { TenureChangeCause } from '../../../codec/payload.ts';
 import type { TransactionType } from '../../../codec/transaction.ts';
 import type { MadeBy } from '../../model/staking.ts';
 import type { SummaryPayload, TransactionPosition, TransactionSummary } from '../../model/transaction.ts';
-import { decimalOf } from '../../rows/amounts.ts';
 import { PAYLOAD, storedTenureCause, storedTransactionStatus, typeName, typeNumbers } from '../../rows/enums.ts';
 import { exactColumn, heightIn, shownTime } from '../../rows/expressions.ts';
+import { decimalOf } from '../../rows/formats.ts';
 import type { AsNumberOrText, Stored } from '../../rows/statement.ts';
 import { spentJoins } from '../../views/view.ts';
 
