@@ -130,6 +130,14 @@ test('no files import each other in a circle', () => {
   expect(circles().map((circle) => circle.join(' '))).toEqual([]);
 });
 
+test('writers of effects share only look-ups with queries, so formats of columns are in store/rows', () => {
+  const LOOK_UPS = ['accounts/account-states', 'blocks/chain', 'contracts/value-search'];
+  const between = edges.filter(
+    ({ from, to }) => from.startsWith('src/store/effects/') && to.startsWith('src/store/queries/'),
+  );
+  expect(new Set(between.map(({ to }) => to))).toEqual(new Set(LOOK_UPS.map((name) => `src/store/queries/${name}.ts`)));
+});
+
 test('the versions of the API share only the code in api/shared', () => {
   const versions = ['v1', 'v2', 'v3', 'names'].map((version) => `src/api/${version}/`);
   const versionOf = (file: string) => versions.find((version) => file.startsWith(version));

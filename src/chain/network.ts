@@ -18,11 +18,21 @@ export const networkOf = (chainId: number): Network => ({
   chainId,
 });
 
-/**
- * Mainnet's reward cycles: the Bitcoin height at which cycle 0 started, and the lengths of a cycle and of the prepare phase at
- * its end in Bitcoin blocks.
- */
-export const mainnetCycles = { first: 666_050, length: 2100, prepare: 100 } as const;
+/** The reward cycles of a network: the Bitcoin height at which cycle 0 started, and lengths in Bitcoin blocks. */
+export interface CycleTimes {
+  first: number;
+  length: number;
+  /** Length of the prepare phase at the end of a cycle; null if it is unknown. */
+  prepare: number | null;
+}
+
+export const mainnetCycles = { first: 666_050, length: 2100, prepare: 100 } as const satisfies CycleTimes;
+
+/** Returns the reward cycle of a Bitcoin height. */
+export const cycleAt = ({ first, length }: CycleTimes, height: number): number => Math.floor((height - first) / length);
+
+/** Returns the Bitcoin height at which a reward cycle starts. */
+export const startOfCycle = ({ first, length }: CycleTimes, cycle: number): number => first + cycle * length;
 
 /** Returns the length of a reward cycle, in Bitcoin blocks. */
 export const cycleLength = (network: Network): number => (network.kind === 'mainnet' ? mainnetCycles.length : 50);

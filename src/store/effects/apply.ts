@@ -2,7 +2,7 @@
 import type { Database } from 'bun:sqlite';
 import { makeCollector } from '../../base/garbage.ts';
 import type { Effect, EffectOf } from '../../chain/effect.ts';
-import { CHECKPOINT_EVERY } from '../queries/accounts/account-states.ts';
+import { CHECKPOINT_EVERY } from '../rows/formats.ts';
 import { accountWriter, checkpointWriter, touchMarks } from './account-writer.ts';
 import {
   activityWriter,

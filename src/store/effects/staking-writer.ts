@@ -4,11 +4,10 @@
  */
 import type { Database } from 'bun:sqlite';
 import type { EffectOf, Sign } from '../../chain/effect.ts';
+import { cycleAt } from '../../chain/network.ts';
 import type { StakingChangeOf } from '../../chain/pox/staking.ts';
-import { encodeOutputs } from '../queries/staking/staking.ts';
-import { type BondSchedule, cycleLength } from '../queries/staking/staking-cycles.ts';
-import { NO_CYCLE, PRECISION } from '../queries/staking/staking-rewards.ts';
-import { KEY_ACTION, NO_BOND, storedKeyAction } from '../rows/enums.ts';
+import { KEY_ACTION, NO_BOND, NO_CYCLE, storedKeyAction } from '../rows/enums.ts';
+import { type BondSchedule, cyclesOfBond, encodeOutputs, PRECISION } from '../rows/formats.ts';
 import { query, type Stored } from '../rows/statement.ts';
 import { inserterIfAbsent, table, upserter } from '../rows/table.ts';
 import {
@@ -118,13 +117,6 @@ function stakeWriter(db: Database, { principals }: Dictionaries) {
 }
 
 type Position = Stored<'bond_positions'>;
-
-/** The reward cycle of a Bitcoin height, computed from the first and the unlock cycle of a bond. */
-function cycleAt(height: number, schedule: BondSchedule): number {
-  const { first_cycle, start_height } = schedule;
-  const length = cycleLength(schedule);
-  return length > 0 ? first_cycle + Math.floor((height - start_height) / length) : first_cycle;
-}
 
 /** Writes bonds and their allowances. */
 function bondWriter(db: Database, { principals }: Dictionaries, totals: BondTotalsWriter) {
@@ -251,6 +243,7 @@ function bondPositionWriter(db: Database, { principals }: Dictionaries, totals: 
       }
       const { btcLocked, weight, earlyExit, active } = toReduced(position);
       const times = schedule.get(bond);
+      const cycles = times === null ? null : cyclesOfBond(times);
       positions.add(
         {
           ...position,
@@ -259,7 +252,7 @@ function bondPositionWriter(db: Database, { principals }: Dictionaries, totals: 
           active: Number(active),
           btc_locked: btcLocked,
           weight,
-          weight_cycle: Math.max(position.first_cycle, times === null ? 0 : cycleAt(place.burnHeight, times)),
+          weight_cycle: Math.max(position.first_cycle, cycles === null ? 0 : cycleAt(cycles, place.burnHeight)),
         },
         place,
       );

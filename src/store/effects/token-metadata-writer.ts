@@ -3,7 +3,6 @@ import type { Database } from 'bun:sqlite';
 import type { EffectOf } from '../../chain/effect.ts';
 import { heightOf } from '../../chain/position.ts';
 import type { TokenFamily } from '../../chain/token-contracts.ts';
-import { ALL_TOKENS, FT_TOKEN_ID, storedTokenId } from '../queries/tokens/metadata.ts';
 import {
   COUNTER,
   JOB_STATE,
@@ -14,6 +13,7 @@ import {
   TOKEN_WORK,
   type TokenWork,
 } from '../rows/enums.ts';
+import { ALL_TOKENS, FT_TOKEN_ID, storedTokenId } from '../rows/formats.ts';
 import { query, type Stored } from '../rows/statement.ts';
 import { inserter, inserterIfAbsent, upserter } from '../rows/table.ts';
 import { tokenContractsTable, tokenEventsTable, tokenJobsTable, tokensTable } from '../rows/tables.ts';

@@ -11,10 +11,10 @@ import { UnreadableCursorError } from '../model/read-errors.ts';
 import type { FtListing, NftListing, TokensOrder } from '../model/token.ts';
 import { DAILY, DEPLOYMENTS, PAYLOAD, STATUS, storedFamily, TOKEN } from '../rows/enums.ts';
 import { heightIn, shownTime } from '../rows/expressions.ts';
+import { FT_TOKEN_ID } from '../rows/formats.ts';
 import { query, type Stored, statements } from '../rows/statement.ts';
 import { down, type ListedRows, orderedList, walked } from './list.ts';
 import { MAX_FILTERED_ROWS, numberAt, type RowSource, readPage } from './page.ts';
-import { FT_TOKEN_ID } from './tokens/metadata.ts';
 
 /** A list by a count, then by a number, which is the table's key. */
 const rankedList = <Row extends Ranked>(count: string, id: string, table: string, where: string, columns = '') =>

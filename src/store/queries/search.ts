@@ -18,10 +18,10 @@ import {
   typeName,
 } from '../rows/enums.ts';
 import { isActiveName } from '../rows/expressions.ts';
+import { FT_TOKEN_ID } from '../rows/formats.ts';
 import { endOf, folded, MAX_PART } from '../rows/name-parts.ts';
 import { query, type Stored, statements } from '../rows/statement.ts';
 import { numbers } from './numbers.ts';
-import { FT_TOKEN_ID } from './tokens/metadata.ts';
 
 /** Name and symbol of a fungible token, for a query whose FROM has `token_contracts c`. */
 const tokenJoin = `LEFT JOIN tokens t ON t.contract_id = c.contract_id AND t.token_id = '${FT_TOKEN_ID}'`;

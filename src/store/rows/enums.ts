@@ -33,7 +33,7 @@ type Numbered<W extends string> = readonly W[] | Readonly<Record<W, number>>;
 const isList = <W extends string>(numbered: Numbered<W>): numbered is readonly W[] => Array.isArray(numbered);
 
 /** @param numbered each name with its number, or a list of names, with indexes as numbers */
-export function enumNames<const W extends string>(table: string, column: string, numbered: Numbered<W>): EnumNames<W> {
+function enumNames<const W extends string>(table: string, column: string, numbered: Numbered<W>): EnumNames<W> {
   const pairs: [W, number][] = isList(numbered)
     ? numbered.map((name, number) => [name, number])
     : (Object.keys(numbered) as W[]).map((name) => [name, numbered[name]]);
@@ -270,6 +270,9 @@ export const storedKeyAction = enumNames('signer_keys', 'action', KEY_ACTION);
 /** The bond index of STX that are staked without a bond. */
 export const NO_BOND = -1;
 
+/** staking_shares.cycle of rewards that were distributed without a calculation. */
+export const NO_CYCLE = -1;
+
 export const hookStatuses = ['new', 'streaming', 'expired', 'interrupted'] as const;
 export type HookStatus = (typeof hookStatuses)[number];
 export const storedStatus = enumNames('hooks', 'status', hookStatuses);
@@ -306,6 +309,9 @@ export const TOKEN_EVENT = { mint: 0, standard: 1, frozen: 2, dynamic: 3 } as co
   number
 >;
 export const storedTokenEvent = enumNames('token_events', 'kind', TOKEN_EVENT);
+
+/** value_indexes.subject. */
+export const storedSubject = enumNames('value_indexes', 'subject', { logs: 1, calls: 2 });
 
 /** counters.kind. */
 export const COUNTER = {

@@ -1,3 +1,9 @@
+/** Formats of columns that writers and queries share: amounts, token ids, outputs, schedules of bonds, and checkpoints. */
+import type { CycleTimes } from '../../chain/network.ts';
+import type { BitcoinOutput } from '../../chain/pox/staking.ts';
+import { FT_TOKEN } from '../../chain/token-contracts.ts';
+import type { Stored } from './statement.ts';
+
 /**
  * Amounts in columns that order a list: decimal text after one character for the number of digits, `A0` … `A9`, `B10` ….
  * The byte order of these texts is the order of the numbers, up to amounts far beyond u128. They are shorter than a form of
@@ -28,3 +34,51 @@ export const decimalOf = (text: string): string =>
 
 /** Whether a sortable amount is above zero. */
 export const isPositive = (text: string): boolean => text > ZERO;
+
+/** Rates of rewards are sats for one unit, and earnings of shares are sats, both times this. */
+export const PRECISION = 10n ** 18n;
+
+/** A token id as it is stored. */
+export const storedTokenId = (token: bigint): string => sortable(token.toString());
+
+/** The stored id of the only token of a fungible token's contract. */
+export const FT_TOKEN_ID = storedTokenId(FT_TOKEN);
+
+/** The token id in rows about a whole contract: its own lookups, and notifications about all its tokens. */
+export const ALL_TOKENS = '';
+
+/** Bytes of a transaction id, and of an output: its transaction's id and its index (4 bytes, big-endian). */
+const TX_ID_BYTES = 32;
+const OUTPUT_BYTES = TX_ID_BYTES + 4;
+
+/** Encodes the outputs of a lock on Bitcoin for bond_registrations.outputs. */
+export const encodeOutputs = (outputs: readonly BitcoinOutput[]): Uint8Array =>
+  Buffer.concat(
+    outputs.flatMap(({ txId, index }) => {
+      const number = new Uint8Array(4);
+      new DataView(number.buffer).setUint32(0, index);
+      return [txId, number];
+    }),
+  );
+
+/** The reverse of `encodeOutputs`. */
+export function decodeOutputs(bytes: Uint8Array): BitcoinOutput[] {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+  return Array.from({ length: bytes.length / OUTPUT_BYTES }, (_, i) => ({
+    txId: bytes.subarray(i * OUTPUT_BYTES, i * OUTPUT_BYTES + TX_ID_BYTES),
+    index: view.getUint32(i * OUTPUT_BYTES + TX_ID_BYTES),
+  }));
+}
+
+/** Start and unlocking of a bond, each as a cycle and the Bitcoin height at which the cycle starts. */
+export type BondSchedule = Stored<'bonds', 'first_cycle' | 'start_height' | 'unlock_cycle' | 'unlock_height'>;
+
+/** Computes the network's cycles from a bond. Returns null if a contract printed impossible numbers. */
+export function cyclesOfBond({ first_cycle, start_height, unlock_cycle, unlock_height }: BondSchedule) {
+  const length = (unlock_height - start_height) / (unlock_cycle - first_cycle);
+  if (!Number.isInteger(length) || length <= 0) return null;
+  return { length, first: start_height - first_cycle * length, prepare: null } satisfies CycleTimes;
+}
+
+/** A block writes a checkpoint of an account if its number of transactions and rewards reaches a multiple of this. */
+export const CHECKPOINT_EVERY = 64;

@@ -1,10 +1,9 @@
 /** Recounts checkpoints of accounts and tokens from the whole history of each account. */
 import type { Database } from 'bun:sqlite';
 import { heightOf } from '../../../src/chain/position.ts';
-import { CHECKPOINT_EVERY } from '../../../src/store/queries/accounts/account-states.ts';
 import { AFFECTED, PAYLOAD } from '../../../src/store/rows/enums.ts';
 import { heightIn } from '../../../src/store/rows/expressions.ts';
-import { decimalOf } from '../../../src/store/rows/formats.ts';
+import { CHECKPOINT_EVERY, decimalOf } from '../../../src/store/rows/formats.ts';
 import type { Stored } from '../../../src/store/rows/statement.ts';
 import type { Recount } from './recount.ts';
 

@@ -6,12 +6,9 @@ import type { Database } from 'bun:sqlite';
 import { positionsOf } from '../../../chain/position.ts';
 import type { AccountState, TokenSums } from '../../model/account.ts';
 import { AFFECTED, PAYLOAD, TOKEN } from '../../rows/enums.ts';
-import { decimalOf, exactInteger } from '../../rows/formats.ts';
+import { CHECKPOINT_EVERY, decimalOf, exactInteger } from '../../rows/formats.ts';
 import { type AsText, query, type Stored, statements } from '../../rows/statement.ts';
 import { lastNonceOf, type StartingAccount, startingAccountQuery } from './starting-accounts.ts';
-
-/** A block writes a checkpoint of an account if its number of transactions and rewards reaches a multiple of this. */
-export const CHECKPOINT_EVERY = 64;
 
 /** Columns that add up to a miner's reward. */
 export const REWARD_PARTS = ['coinbase', 'fees_anchored', 'fees_streamed_confirmed', 'fees_streamed_produced'] as const;

@@ -18,7 +18,7 @@ import {
   type ValueSubject,
 } from '../../model/contract.ts';
 import type { Cursor, CursorKey, ListOrder, Page } from '../../model/page.ts';
-import { enumNames } from '../../rows/enums.ts';
+import { storedSubject } from '../../rows/enums.ts';
 import { query, type Stored, statements, TooMuchWorkError } from '../../rows/statement.ts';
 import { type KeyRange, keyRange, pathKey } from '../../rows/value-keys.ts';
 import type { Span } from '../blocks/windows.ts';
@@ -332,9 +332,6 @@ type IndexRow = Stored<
   'value_indexes',
   'id' | 'subject' | 'contract' | 'scope' | 'wanted' | 'from_position' | 'from_event'
 >;
-
-/** value_indexes.subject. */
-export const storedSubject = enumNames<ValueSubject>('value_indexes', 'subject', { logs: 1, calls: 2 });
 
 const indexOf = (row: IndexRow): ValueIndex => ({
   id: row.id,

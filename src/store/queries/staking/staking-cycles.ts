@@ -4,28 +4,11 @@
  */
 import type { Database } from 'bun:sqlite';
 import type { Pause, Turns } from '../../../base/turns.ts';
-import { mainnetCycles, networkOf } from '../../../chain/network.ts';
+import { type CycleTimes, cycleAt, mainnetCycles, networkOf, startOfCycle } from '../../../chain/network.ts';
 import type { StakingCycle } from '../../model/staking.ts';
+import { type BondSchedule, cyclesOfBond } from '../../rows/formats.ts';
 import { query, type Stored, statements } from '../../rows/statement.ts';
 import type { RewardCycleQueries } from './stacking.ts';
-
-/** The cycles of a network: the Bitcoin height at which cycle 0 begins, and lengths in Bitcoin blocks. */
-export interface CycleTimes {
-  first: number;
-  length: number;
-  /** Length of the prepare phase at the end of a cycle; null if it is unknown. */
-  prepare: number | null;
-}
-
-export const cycleAt = ({ first, length }: CycleTimes, height: number): number => Math.floor((height - first) / length);
-export const startOf = ({ first, length }: CycleTimes, cycle: number): number => first + cycle * length;
-
-/** Start and unlocking of a bond, each as a cycle and a Bitcoin height. */
-export type BondSchedule = Stored<'bonds', 'first_cycle' | 'start_height' | 'unlock_cycle' | 'unlock_height'>;
-
-/** Returns the length of a cycle in Bitcoin blocks. It isn't a positive integer if a contract printed impossible numbers. */
-export const cycleLength = ({ first_cycle, start_height, unlock_cycle, unlock_height }: BondSchedule): number =>
-  (unlock_height - start_height) / (unlock_cycle - first_cycle);
 
 export const cycleTimesSql = {
   bond: query<BondSchedule>`
@@ -42,10 +25,7 @@ export function cycleTimesQuery(db: Database): (chainId: number) => CycleTimes |
   return (chainId) => {
     if (networkOf(chainId).kind === 'mainnet') return mainnetCycles;
     const bondRow = bond.get();
-    if (bondRow === null) return null;
-    const length = cycleLength(bondRow);
-    if (!Number.isInteger(length) || length <= 0) return null;
-    return { length, first: bondRow.start_height - bondRow.first_cycle * length, prepare: null };
+    return bondRow === null ? null : cyclesOfBond(bondRow);
   };
 }
 
@@ -144,7 +124,7 @@ export function stakingCycleQueries(db: Database, rewardCycles: RewardCycleQueri
       const current = cycleAt(times, height);
       const cycle = typeof id === 'number' ? id : current - BACK[id];
       if (cycle < 0 || cycle > current) return undefined;
-      const next = startOf(times, cycle + 1);
+      const next = startOfCycle(times, cycle + 1);
       const prepareStart = times.prepare === null ? null : next - times.prepare;
       const phase = prepareStart !== null && height >= prepareStart ? 'prepare_phase' : 'reward_phase';
       const pause = turns.longWork();
@@ -154,7 +134,7 @@ export function stakingCycleQueries(db: Database, rewardCycles: RewardCycleQueri
       return {
         cycle,
         status: cycle < current ? 'finished' : phase,
-        start: startOf(times, cycle),
+        start: startOfCycle(times, cycle),
         prepareStart,
         end: next - 1,
         stx: { stakes: stakes.stx, bonds: positions.stx },

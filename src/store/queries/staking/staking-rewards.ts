@@ -1,13 +1,14 @@
 /** Reads a principal's stacked (pox to pox-4) and staked (pox-5) STX in each reward cycle, and its rewards. */
 import type { Database } from 'bun:sqlite';
-import { networkOf, TESTNET_CHAIN_ID } from '../../../chain/network.ts';
+import { type CycleTimes, cycleAt, networkOf, startOfCycle, TESTNET_CHAIN_ID } from '../../../chain/network.ts';
 import type { StackingPrint } from '../../../chain/pox/stacking.ts';
 import { type BitcoinNetwork, type PoxAddress, poxAddressOf, poxAddressText } from '../../../codec/bitcoin-address.ts';
 import { decodeArguments, decodeClarity } from '../../../codec/clarity.ts';
 import type { Cursor, CursorKey, Page } from '../../model/page.ts';
 import type { StackedCycle, StakerShare } from '../../model/staking.ts';
-import { NO_BOND } from '../../rows/enums.ts';
+import { NO_BOND, NO_CYCLE } from '../../rows/enums.ts';
 import { heightIn } from '../../rows/expressions.ts';
+import { PRECISION } from '../../rows/formats.ts';
 import { query, type Stored, statements } from '../../rows/statement.ts';
 import { type CallColumns, callArguments } from '../../rows/value-keys.ts';
 import { forcedUnlockQuery } from '../accounts/locks.ts';
@@ -15,7 +16,7 @@ import { orderedList, sortedRows, up } from '../list.ts';
 import { numbers } from '../numbers.ts';
 import { numberAt, readPage } from '../page.ts';
 import { type PrintRow, printOf } from './stacking.ts';
-import { type CycleTimes, cycleAt, cycleTimesQuery, startOf } from './staking-cycles.ts';
+import { cycleTimesQuery } from './staking-cycles.ts';
 
 const burnBlock = (position: string): string => `JOIN blocks b ON b.height = ${heightIn(position)}`;
 
@@ -72,12 +73,6 @@ type ShareRow = Stored<'staking_shares', 'staker_id' | 'address' | 'bond_index' 
 
 /** Maximum number of rows of each table that a page reads, newest first. */
 const MAX_ROWS = 2_000;
-
-/** Rates are rewards for one unit, and earnings of shares are sats, both times this. */
-export const PRECISION = 10n ** 18n;
-
-/** The cycle of a share that was distributed without a calculation. */
-export const NO_CYCLE = -1;
 
 type LockRow = Stored<'stx_locks', 'amount' | 'unlock_height'> &
   Stored<'blocks', 'burn_block_height'> &
@@ -175,7 +170,7 @@ export function stakingRewardQueries(db: Database) {
 
   /** Payments of a cycle's Bitcoin blocks to an address, in sats; null if the index has none of these blocks. */
   function paidIn(address: string, cycles: CycleTimes, cycle: number): bigint | null {
-    const [start, end] = [startOf(cycles, cycle), startOf(cycles, cycle + 1)];
+    const [start, end] = [startOfCycle(cycles, cycle), startOfCycle(cycles, cycle + 1)];
     return read.isKnown.get(start, end) === null ? null : paidBefore(address, end) - paidBefore(address, start);
   }
 

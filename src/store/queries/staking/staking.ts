@@ -3,7 +3,6 @@
 import type { Database } from 'bun:sqlite';
 import { bytesEqual } from '../../../base/bytes-equal.ts';
 import { heightOf, positionOf } from '../../../chain/position.ts';
-import type { BitcoinOutput } from '../../../chain/pox/staking.ts';
 import type { Cursor, Page } from '../../model/page.ts';
 import type {
   Bond,
@@ -21,7 +20,7 @@ import type {
 } from '../../model/staking.ts';
 import { KEY_ACTION, NO_BOND } from '../../rows/enums.ts';
 import { columnList, heightIn } from '../../rows/expressions.ts';
-import { decimalOf } from '../../rows/formats.ts';
+import { decimalOf, decodeOutputs } from '../../rows/formats.ts';
 import { optional, query, type Stored, statements } from '../../rows/statement.ts';
 import { down, orderedList, up } from '../list.ts';
 import { numbers } from '../numbers.ts';
@@ -348,28 +347,6 @@ const bondOf = (row: BondRow): Bond => ({
 });
 
 const allowanceOf = ({ staker, sats }: AllowanceRow): BondAllowance => ({ staker, sats });
-
-/** Bytes of a transaction id, and of an output: its transaction's id and its index (4 bytes, big-endian). */
-const TX_ID = 32;
-const OUTPUT = TX_ID + 4;
-
-/** Encodes the outputs of a lock on Bitcoin for the column `outputs`. */
-export const encodeOutputs = (outputs: readonly BitcoinOutput[]): Uint8Array =>
-  Buffer.concat(
-    outputs.flatMap(({ txId, index }) => {
-      const number = new Uint8Array(4);
-      new DataView(number.buffer).setUint32(0, index);
-      return [txId, number];
-    }),
-  );
-
-function decodeOutputs(bytes: Uint8Array): BitcoinOutput[] {
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
-  return Array.from({ length: bytes.length / OUTPUT }, (_, i) => ({
-    txId: bytes.subarray(i * OUTPUT, i * OUTPUT + TX_ID),
-    index: view.getUint32(i * OUTPUT + TX_ID),
-  }));
-}
 
 const registrationOf = (row: RegistrationRow): BondRegistration => ({
   staker: row.staker,

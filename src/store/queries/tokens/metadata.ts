@@ -1,6 +1,5 @@
 /** Reads token contracts, the metadata of their tokens, and the queue of pending lookups. */
 import type { Database, SQLQueryBindings } from 'bun:sqlite';
-import { FT_TOKEN } from '../../../chain/token-contracts.ts';
 import type { OffsetPage } from '../../model/page.ts';
 import type {
   FtFilter,
@@ -22,18 +21,9 @@ import {
   TOKEN_FAMILY,
   TOKEN_WORK,
 } from '../../rows/enums.ts';
-import { decimalOf, sortable } from '../../rows/formats.ts';
+import { ALL_TOKENS, decimalOf, FT_TOKEN_ID, storedTokenId } from '../../rows/formats.ts';
 import { optional, query, type Stored, statements, TooMuchWorkError } from '../../rows/statement.ts';
 import type { ChainQueries } from '../blocks/chain.ts';
-
-/** A token id as it is stored. */
-export const storedTokenId = (token: bigint): string => sortable(token.toString());
-
-/** The stored id of the only token of a fungible token's contract. */
-export const FT_TOKEN_ID = storedTokenId(FT_TOKEN);
-
-/** The token id in rows about a whole contract: its own lookups, and notifications about all its tokens. */
-export const ALL_TOKENS = '';
 
 /** The conditions of the list. A null parameter has no effect. */
 const ftConditions = `c.family = ${TOKEN_FAMILY.ft}
