@@ -157,3 +157,12 @@ test('a list with a condition reads at most its limit of rows, and returns all m
     { seen, cases: 60 },
   );
 });
+
+test('a list without bounds rejects bounds, and a list with a split order has none', () => {
+  const span = { first: 1, last: 2 };
+  for (const name of ['columns of each form down', 'columns in opposite orders', 'columns that are sought apart']) {
+    expect(() => lists[name]!.prepared(db)([], span)).toThrow('bounds for a list that was declared without them');
+  }
+  const split = () => orderedList({ select }, [down('r.n'), up('r.name', 'text')], { isBounded: true });
+  expect(split).toThrow('a list with a split order has no bounds');
+});

@@ -58,7 +58,7 @@ interface Options {
   union?: 'UNION' | 'UNION ALL';
 }
 
-/** Reads a list by the list's own parameters and the bounds of the key's first column. */
+/** Reads a list by the list's own parameters and the bounds of the key's first column. It rejects bounds if it isn't bounded. */
 export type Lister<Row> = (parameters: readonly Value[], span?: Bounds) => ListedRows<Row>;
 
 /** A list of rows. */
@@ -98,6 +98,7 @@ export function orderedList<Row>(
   if (first === undefined) throw new Error('a list without a key');
   // If the columns have opposite orders, no single comparison finds the rows from a key on.
   if (second !== undefined && (isSplit || first.descends !== second.descends)) {
+    if (isBounded) throw new Error('a list with a split order has no bounds');
     const beyond = (isBackward: boolean): string =>
       `${first.column} ${first.descends === isBackward ? '>' : '<'} ${parameter(1)}`;
     const equal = (isBackward: boolean): string =>
@@ -162,21 +163,26 @@ function keyReader<Row>(key: readonly KeyColumn[]): (row: Row) => CursorKey {
     });
 }
 
+const unboundedError = (): Error => new Error('bounds for a list that was declared without them');
+
 type SplitStatement = 'head' | 'equal' | 'beyond' | 'equalBackward' | 'above';
 
 /** Reads the rows with the key's first value, then the rows beyond it. */
 function splitLister<Row>(key: readonly KeyColumn[], run: RunStatement<Row, SplitStatement>): Lister<Row> {
   const keyOf = keyReader<Row>(key);
-  return (parameters) => ({
-    rows(cursorKey, isBackward, count) {
-      if (cursorKey === null) return run('head', ...parameters, count);
-      const [value, second] = key.map(({ form }, index) => forms[form].read(cursorKey, index)) as [Value, Value];
-      const equal = run(isBackward ? 'equalBackward' : 'equal', ...parameters, value, second, count);
-      if (equal.length >= count) return equal;
-      return [...equal, ...run(isBackward ? 'above' : 'beyond', ...parameters, value, count - equal.length)];
-    },
-    keyOf,
-  });
+  return (parameters, span) => {
+    if (span !== undefined) throw unboundedError();
+    return {
+      rows(cursorKey, isBackward, count) {
+        if (cursorKey === null) return run('head', ...parameters, count);
+        const [value, second] = key.map(({ form }, index) => forms[form].read(cursorKey, index)) as [Value, Value];
+        const equal = run(isBackward ? 'equalBackward' : 'equal', ...parameters, value, second, count);
+        if (equal.length >= count) return equal;
+        return [...equal, ...run(isBackward ? 'above' : 'beyond', ...parameters, value, count - equal.length)];
+      },
+      keyOf,
+    };
+  };
 }
 
 function directedLister<Row>(
@@ -201,14 +207,17 @@ function directedLister<Row>(
     return [isDown ? last : first, ...key.slice(1).map(({ form }) => forms[form][isDown ? 'greatest' : 'least'])];
   }
 
-  return (parameters, span = EVERYWHERE) => ({
-    rows(cursorKey, isBackward, count) {
-      const start = startAt(cursorKey, isBackward, span);
-      const end = isBounded ? [key[0]!.descends === isBackward ? span.last : span.first] : [];
-      return run(isBackward ? 'backward' : 'forward', ...parameters, ...start, ...end, count);
-    },
-    keyOf,
-  });
+  return (parameters, span = EVERYWHERE) => {
+    if (!isBounded && span !== EVERYWHERE) throw unboundedError();
+    return {
+      rows(cursorKey, isBackward, count) {
+        const start = startAt(cursorKey, isBackward, span);
+        const end = isBounded ? [key[0]!.descends === isBackward ? span.last : span.first] : [];
+        return run(isBackward ? 'backward' : 'forward', ...parameters, ...start, ...end, count);
+      },
+      keyOf,
+    };
+  };
 }
 
 /** Reverses the order of a list. */
