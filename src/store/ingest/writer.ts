@@ -4,19 +4,23 @@
  *     begin · apply · append to the journal · commit the journal, which is synced · commit the index
  *
  * `apply` does this for every entry: an event or a command of this host, an event of an import, an entry of a log that is
- * followed or restored (`entry-applier.ts`). An entry that can't be applied is refused and never appended. The journal commits
- * before the index. So after a crash at any moment, an entry that is not in the journal was not acknowledged and will come
- * again, and one that is in the journal but not in the index is applied before anything else. A host that shares a log appends
- * its entries to that log between
- * `apply` and `commit`, and rolls back if the log has another entry.
+ * followed or restored (`entry-applier.ts`). An entry that can't be applied is refused and never appended. A host that shares
+ * a log appends its entries to that log between `apply` and `commit`, and rolls back if the log has another entry.
+ *
+ * The journal commits before the index. So after a crash, an entry that isn't in the journal was not acknowledged: the node
+ * sends it again. An entry that only the journal has is applied before anything else (`#recover`).
  *
  * The commit of the index is expensive, since a block changes some hundred pages, many of which the next block changes again.
- * So the index has group commits: its transaction stays open between the entries of a group, which are pending. If it is
- * rolled back, the entries are replayed from the journal. A rebuild replays all entries in this way.
+ * So the index has group commits: its transaction stays open between the entries of a group, which are pending.
+ *
+ *                 journal commits             index commits
+ *     committed ──────────────────► pending ──────────────────► committed
+ *         └──── failure ──► unknown ◄──┘
+ *                              └── recover: replay the journal ──► committed
  *
  * Any call of either database may fail, and SQLite may have ended the transaction by itself then. After a failure nothing is
- * assumed: no transaction stays open, memory that depends on it is discarded, and the heads of both files are read before the
- * next transaction.
+ * assumed: no transaction stays open, memory that depends on it is discarded, and recovery reads the heads of both files and
+ * replays the entries that the index lost. A rebuild replays all entries in this way.
  */
 import type { Database } from 'bun:sqlite';
 import type { Clock } from '../../base/clock.ts';
@@ -26,7 +30,7 @@ import { StoreUnavailableError, unavailable } from '../../base/system-errors.ts'
 import { BUSY_TIMEOUT_MS, rollBack, setPatience, touch } from '../files/connection.ts';
 import type { ImportProgress } from '../files/journal.ts';
 import type { IndexPosition } from '../files/journal-link.ts';
-import { compressed, type Entry, type Head, headAfter } from '../log/entry.ts';
+import { compressed, type Entry, type Head, headAfter, LOG_START } from '../log/entry.ts';
 import type { CommitCount } from './commit-count.ts';
 import {
   type ApplierOptions,
@@ -62,13 +66,12 @@ const GROUP_BYTES_OF_IMPORT = 32_000_000;
 /**
  * How far both files are:
  * - `unknown`: a call failed, or none was made yet. The journal may be ahead. No transaction is open.
- * - `lost`: as `unknown`, and the failure undid a pending group, which readers may have seen and `publish` has yet to replay.
  * - `committed`: both files have the same last entry.
  * - `pending`: the index's transaction is open with entries that the journal has committed. Readers of this process see them.
  *
  * In the last two, further entries may be in an open transaction of both files (`#transaction`). Nobody sees them.
  */
-type FileState = 'unknown' | 'lost' | 'committed' | 'pending';
+type FileState = 'unknown' | 'committed' | 'pending';
 
 interface WriterOptions extends ApplierOptions {
   index: Database;
@@ -159,7 +162,7 @@ export class Writer {
   #waitsForLocks = true;
   /** The last entry in the index's open transaction; null until it is read. */
   #position: Head | null = null;
-  #committedPosition: Head | null = null;
+  #committedPosition: Head = LOG_START;
   /** Bytes of the pending group. */
   #bytes = 0;
   /** Timer for the commit of the pending group; null if each event has a separate commit. */
@@ -181,11 +184,6 @@ export class Writer {
     return this.#transaction !== null;
   }
 
-  /** Whether the position of both files is known. */
-  get #isKnown(): boolean {
-    return this.#state === 'committed' || this.#state === 'pending';
-  }
-
   get #entries(): readonly NewEntry[] {
     return this.#transaction?.entries ?? [];
   }
@@ -196,10 +194,9 @@ export class Writer {
     return this.#position;
   }
 
-  /** The last entry that readers can see. */
+  /** The last entry that readers can see, once `recover` was called. */
   committedPosition(): Head {
-    if (this.#committedPosition === null) this.recover();
-    return this.#committedPosition ?? this.position();
+    return this.#committedPosition;
   }
 
   /**
@@ -411,7 +408,7 @@ export class Writer {
     const result = this.#undoOnError(() => {
       this.#recover();
       this.#transaction = newTransaction();
-      this.#changes += 1;
+      this.#contentChanges();
       this.#options.index.run('BEGIN IMMEDIATE');
       const done = work();
       this.#commitIndex();
@@ -446,17 +443,16 @@ export class Writer {
   }
 
   /**
-   * Commits the pending group, so that other connections can read it. A group that a failure undid is replayed from the
-   * journal once. If that fails, too, readers see the earlier state until a later write succeeds.
+   * Commits the pending group, so that other connections can read it. If that fails, replays the group from the journal once.
+   * If that fails, too, readers see the earlier state until a later write succeeds.
    */
   publish(): void {
     this.#timer?.cancel();
     if (!this.#tryToCommit()) this.#tryToCommit();
-    if (this.#state === 'lost') this.#state = 'unknown';
   }
 
   /**
-   * Commits the pending group, or replays a lost one.
+   * Commits the pending group, or replays it if a failure undid it.
    * @returns false if the store failed, which the writer's health records, or if the journal is damaged, which the next write
    *   reports
    */
@@ -479,15 +475,12 @@ export class Writer {
   rollback(): void {
     if (!this.isOpen) return;
     this.abandon();
-    if (!this.#isKnown) this.recover();
+    if (this.#state === 'unknown') this.recover();
   }
 
   /** Rolls back the open transaction. Entries that the journal committed are replayed before the next one. */
   abandon(): void {
-    if (!this.isOpen) return;
-    this.#discardMemory();
-    this.#undoOnError(() => this.#rollBackFiles());
-    if (this.#state === 'pending') this.#markUnknown();
+    if (this.isOpen) this.#undoOnError(() => this.#rollBack());
   }
 
   /** Opens a transaction on both files, unless one is open; continues a pending one. @throws StoreUnavailableError */
@@ -500,11 +493,10 @@ export class Writer {
     }
     this.#undoOnError(() => {
       this.#recover();
-      this.#changes += 1;
-      this.#isStored = false;
+      this.#contentChanges();
       if (this.#state !== 'pending') index.run('BEGIN IMMEDIATE');
       journal.begin();
-      this.#position ??= this.#options.indexPosition.current();
+      this.position();
     });
     this.#transaction = newTransaction();
     return this.#transaction;
@@ -562,29 +554,19 @@ export class Writer {
   }
 
   /**
-   * Commits the pending group to the index, or replays a lost one.
+   * Commits the pending group to the index, or replays it if a failure undid it.
    * @throws StoreUnavailableError; then its entries are in the journal
    */
   #commitPending(): void {
-    if (this.isOpen || (this.#state !== 'pending' && this.#state !== 'lost')) return;
+    if (this.isOpen || this.#state === 'committed') return;
+    const { id } = this.#committedPosition;
     this.#undoOnError(() => {
-      this.#detectLoss();
+      this.#recover();
       if (this.#state === 'pending') this.#commitIndex();
-      else this.#recover();
     });
-    this.#options.health.succeeded();
     this.#recordCommit();
-  }
-
-  /**
-   * Detects that the index's transaction changed between two calls of the writer: a reader failed and SQLite ended the
-   * pending transaction, or the reader's transaction could not be ended. Pending entries are replayed from the journal.
-   */
-  #detectLoss(): void {
-    if (this.isOpen || !this.#isKnown) return;
-    if (this.#options.index.inTransaction === (this.#state === 'pending')) return;
-    this.#markUnknown();
-    this.#discardMemory();
+    // If no entry was written, writes may still fail.
+    if (this.#committedPosition.id > id) this.#options.health.succeeded();
   }
 
   /**
@@ -656,29 +638,36 @@ export class Writer {
   #undo(error: unknown): unknown {
     const { health } = this.#options;
     const cause = health.failed(error);
-    const isUnchanged = this.isOpen && this.#state === 'committed' && unavailable(error) === null;
-    this.#markUnknown();
-    this.#discardMemory();
+    // The changes themselves failed in an open transaction, so both files work.
+    if (!this.isOpen || unavailable(error) !== null) this.#state = 'unknown';
     try {
-      this.#rollBackFiles();
-      if (isUnchanged) this.#state = 'committed';
+      this.#rollBack();
     } catch (rollbackError) {
+      this.#state = 'unknown';
       health.failed(rollbackError);
     }
     return cause;
   }
 
-  /** Notes that a call failed: how far both files are is unknown, and a pending group is lost. */
-  #markUnknown(): void {
-    this.#state = this.#state === 'pending' || this.#state === 'lost' ? 'lost' : 'unknown';
+  /** Rolls back both files, and with them a pending group. @throws StoreUnavailableError */
+  #rollBack(): void {
+    if (this.#state === 'pending') this.#state = 'unknown';
+    this.#discardMemory();
+    rollBack(this.#options.index);
+    this.#options.journal.rollback();
   }
 
+  /**
+   * Brings the index to the head of the journal, unless both files are known to be as the writer left them. Between two calls
+   * of the writer, a reader may have failed and SQLite ended the pending transaction, or a reader's transaction may still be
+   * open.
+   */
   #recover(): void {
     this.#updateBusyTimeout();
-    this.#detectLoss();
-    if (this.#isKnown) return;
-    this.#rollBackFiles();
-    this.#discardMemory();
+    const isPending = this.#state === 'pending';
+    if (this.isOpen || (this.#state !== 'unknown' && this.#options.index.inTransaction === isPending)) return;
+    this.#state = 'unknown';
+    this.#rollBack();
     this.#replayJournal();
     for (const listener of this.#options.listeners) listener.recovered?.();
   }
@@ -706,11 +695,6 @@ export class Writer {
     this.#isStored = true;
   }
 
-  #rollBackFiles(): void {
-    rollBack(this.#options.index);
-    this.#options.journal.rollback();
-  }
-
   /** Records that the entries of the open transaction are in the journal, and writes their log lines. */
   #recordDurable(): void {
     const entries = this.#entries;
@@ -729,9 +713,14 @@ export class Writer {
     for (const listener of this.#options.listeners) listener.committed?.();
   }
 
-  #discardMemory(): void {
+  /** Records that the content of the index's connection changes from now on. */
+  #contentChanges(): void {
     this.#changes += 1;
     this.#isStored = false;
+  }
+
+  #discardMemory(): void {
+    this.#contentChanges();
     this.#position = null;
     this.#bytes = 0;
     this.#transaction = null;
