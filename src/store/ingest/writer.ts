@@ -335,6 +335,318 @@ export class Writer {
     sourcePositions.set(source, upTo);
   }
 
+  // ── The open transaction ──
+
+  /** Opens a transaction on both files, unless one is open; continues a pending one. @throws StoreUnavailableError */
+  #begin(): Transaction {
+    const { index, journal } = this.#options;
+    const open = this.#transaction;
+    if (open !== null) {
+      this.#undoOnError(() => this.#requireOpen());
+      return open;
+    }
+    this.#undoOnError(() => {
+      this.#recover();
+      this.#contentChanges();
+      if (this.#state !== 'pending') index.run('BEGIN IMMEDIATE');
+      journal.begin();
+      this.position();
+    });
+    this.#transaction = newTransaction();
+    return this.#transaction;
+  }
+
+  /**
+   * Requires an open transaction, because other code has run since it was opened.
+   * @throws StoreUnavailableError if SQLite ended it
+   */
+  #requireOpen(): void {
+    const { index, journal } = this.#options;
+    if (index.inTransaction && journal.inTransaction()) return;
+    throw new StoreUnavailableError('io_error', new Error('SQLite ended the transaction'));
+  }
+
+  /** Rolls back the open transaction. Entries that the journal committed are replayed. @throws StoreUnavailableError */
+  rollback(): void {
+    if (!this.isOpen) return;
+    this.abandon();
+    if (this.#state === 'unknown') this.recover();
+  }
+
+  /** Rolls back the open transaction. Entries that the journal committed are replayed before the next one. */
+  abandon(): void {
+    if (this.isOpen) this.#undoOnError(() => this.#rollBack());
+  }
+
+  /** Ends a transaction that wrote nothing. @throws StoreUnavailableError */
+  #discardEmptyTransaction(): void {
+    if (this.#state !== 'pending') {
+      this.rollback();
+      return;
+    }
+    this.#undoOnError(() => this.#options.journal.rollback());
+    this.#transaction = null;
+  }
+
+  /**
+   * Runs `work` in the open transaction. If it throws, the earlier entries stay applied, unless the store fails.
+   * @throws errors of `work`, StoreUnavailableError
+   */
+  #takeBackOnError<T>(isLive: boolean, work: () => T): T {
+    try {
+      return work();
+    } catch (error) {
+      if (unavailable(error) !== null || !this.#options.index.inTransaction) throw this.#undo(error);
+      this.#takeBack(isLive);
+      throw error;
+    }
+  }
+
+  /**
+   * Undoes changes after the last entry of the open transaction: rolls the transaction back, and applies its entries again.
+   * That costs less than a savepoint before each entry. The positions of sources are stored again, too.
+   */
+  #takeBack(isLive: boolean): void {
+    if (this.#transaction === null) return;
+    const { entries, sourcePositions } = this.#transaction;
+    this.rollback();
+    for (const { id, chain, event } of entries) {
+      this.#begin();
+      const { path, receivedAt, text } = event;
+      const applied = this.#undoOnError(() => this.#applier.applyEntry({ id, chain, path, receivedAt, text }, isLive));
+      this.#append(event, applied, { id, chain });
+    }
+    for (const [source, upTo] of sourcePositions) this.setImported(source, upTo);
+  }
+
+  // ── Commits ──
+
+  /** Makes all applied changes durable and readable. @throws StoreUnavailableError */
+  commit(): void {
+    this.#finish('each');
+    this.#commitPending();
+  }
+
+  /** Makes all applied changes durable. Readers may not see them before `commit`. @throws StoreUnavailableError */
+  commitToJournal(): void {
+    this.#finish('group');
+  }
+
+  /**
+   * Commits the pending group, so that other connections can read it. If that fails, replays the group from the journal once.
+   * If that fails, too, readers see the earlier state until a later write succeeds.
+   */
+  publish(): void {
+    this.#timer?.cancel();
+    if (!this.#tryToCommit()) this.#tryToCommit();
+  }
+
+  /**
+   * Commits the pending group, or replays it if a failure undid it.
+   * @returns false if the store failed, which the writer's health records, or if the journal is damaged, which the next write
+   *   reports
+   */
+  #tryToCommit(): boolean {
+    try {
+      this.#commitPending();
+      return true;
+    } catch (error) {
+      if (!(error instanceof StoreUnavailableError || error instanceof OperatorError)) throw error;
+      return false;
+    }
+  }
+
+  /** Ends the open transaction. @throws StoreUnavailableError; then it is rolled back, or in the journal */
+  #finish(durability: Exclude<Durability, 'end'>): void {
+    if (this.#transaction === null) return;
+    const { entries, sourcePositions } = this.#transaction;
+    if (entries.length === 0 && sourcePositions.size === 0) this.#discardEmptyTransaction();
+    else if (durability === 'each') this.#commitBoth();
+    else this.#commitGroup();
+  }
+
+  /** Makes the open transaction durable and readable. @throws StoreUnavailableError; then it is rolled back, or in the journal */
+  #commitBoth(): void {
+    const { health } = this.#options;
+    this.#undoOnError(() => {
+      this.#requireOpen();
+      // The journal first: if the commit of the index is lost, the journal replays it.
+      this.#commitJournal();
+      this.#commitIndex();
+    });
+    // `local` doesn't call this: a small write may fit on a disk that is too full for events.
+    health.succeeded();
+    this.#recordDurable();
+    this.#recordCommit();
+  }
+
+  /**
+   * Makes the open transaction durable in the journal; the index's transaction stays open for the next entries of the group.
+   * @throws StoreUnavailableError; then it is rolled back, or in the journal
+   */
+  #commitGroup(): void {
+    // While writes fail, each event tries a full commit.
+    if (this.#timer !== null && this.#options.health.failing() !== null) {
+      this.#commitBoth();
+      return;
+    }
+    this.#undoOnError(() => this.#commitJournal());
+    this.#state = 'pending';
+    this.#bytes += this.#entries.reduce((sum, { event }) => sum + (event.prepared?.length ?? event.text.length), 0);
+    this.#recordDurable();
+    if (this.#timer === null) {
+      if (this.#bytes < GROUP_BYTES_OF_IMPORT) return;
+      this.#commitPending();
+      collectAll();
+      return;
+    }
+    if (this.#bytes >= GROUP_BYTES) {
+      this.publish();
+      return;
+    }
+    this.#timer.schedule();
+  }
+
+  /**
+   * Commits the pending group to the index, or replays it if a failure undid it.
+   * @throws StoreUnavailableError; then its entries are in the journal
+   */
+  #commitPending(): void {
+    if (this.isOpen || this.#state === 'committed') return;
+    const { id } = this.#committedPosition;
+    this.#undoOnError(() => {
+      this.#recover();
+      if (this.#state === 'pending') this.#commitIndex();
+    });
+    this.#recordCommit();
+    // If no entry was written, writes may still fail.
+    if (this.#committedPosition.id > id) this.#options.health.succeeded();
+  }
+
+  #commitJournal(): void {
+    const { journal, requireLock } = this.#options;
+    requireLock();
+    journal.commit();
+  }
+
+  #commitIndex(): void {
+    const { index, commits, requireLock } = this.#options;
+    this.#storeRows();
+    requireLock();
+    const commit = (): void => commits.around(() => index.run('COMMIT'));
+    if (this.#timer === null) commit();
+    else this.#timer.measure(commit);
+  }
+
+  /** Writes the rows that are buffered until the commit. */
+  #storeRows(): void {
+    const { router, indexPosition } = this.#options;
+    router.store();
+    if (this.#position !== null && this.#position !== this.#committedPosition) indexPosition.set(this.#position);
+    this.#isStored = true;
+  }
+
+  /** Records that the entries of the open transaction are in the journal, and writes their log lines. */
+  #recordDurable(): void {
+    const entries = this.#entries;
+    this.#transaction = null;
+    const newest = entries.at(-1);
+    if (newest !== undefined) this.#applier.last.record(newest.event);
+    for (const { lines } of entries) for (const line of lines) this.#options.log(line);
+  }
+
+  #recordCommit(): void {
+    this.#transaction = null;
+    this.#state = 'committed';
+    this.#bytes = 0;
+    this.#timer?.cancel();
+    this.#committedPosition = this.position();
+    for (const listener of this.#options.listeners) listener.committed?.();
+  }
+
+  // ── Failures and recovery ──
+
+  /**
+   * Runs a part of a transaction. If it throws, the transaction is rolled back and the state of both files counts as unknown.
+   */
+  #undoOnError<T>(part: () => T): T {
+    try {
+      return part();
+    } catch (error) {
+      throw this.#undo(error);
+    }
+  }
+
+  /**
+   * Rolls back the open transaction. If that fails, recovery rolls it back before the next one.
+   * @returns the error to throw in place of `error`
+   */
+  #undo(error: unknown): unknown {
+    const { health } = this.#options;
+    const cause = health.failed(error);
+    // If the changes themselves failed in an open transaction, both files work.
+    if (!this.isOpen || unavailable(error) !== null) this.#state = 'unknown';
+    try {
+      this.#rollBack();
+    } catch (rollbackError) {
+      this.#state = 'unknown';
+      health.failed(rollbackError);
+    }
+    return cause;
+  }
+
+  /** Rolls back both files, and with them a pending group. @throws StoreUnavailableError */
+  #rollBack(): void {
+    if (this.#state === 'pending') this.#state = 'unknown';
+    this.#discardMemory();
+    rollBack(this.#options.index);
+    this.#options.journal.rollback();
+  }
+
+  #discardMemory(): void {
+    this.#contentChanges();
+    this.#position = null;
+    this.#bytes = 0;
+    this.#transaction = null;
+    for (const listener of this.#options.listeners) listener.undone();
+  }
+
+  /** Records that the content of the index's connection changes from now on. */
+  #contentChanges(): void {
+    this.#changes += 1;
+    this.#isStored = false;
+  }
+
+  /** Brings the index to the head of the journal, if a failure left it behind. @throws StoreUnavailableError */
+  recover(): void {
+    this.#undoOnError(() => this.#recover());
+  }
+
+  /**
+   * Brings the index to the head of the journal, unless both files are known to be as the writer left them. Between two calls
+   * of the writer, a reader may have failed and SQLite ended the pending transaction, or a reader's transaction may still be
+   * open.
+   */
+  #recover(): void {
+    this.#updateBusyTimeout();
+    const isPending = this.#state === 'pending';
+    if (this.isOpen || (this.#state !== 'unknown' && this.#options.index.inTransaction === isPending)) return;
+    this.#state = 'unknown';
+    this.#rollBack();
+    this.#replayJournal();
+    for (const listener of this.#options.listeners) listener.recovered?.();
+  }
+
+  #updateBusyTimeout(): void {
+    const { index, journal, health } = this.#options;
+    const waitsForLocks = health.failing()?.failure !== 'busy';
+    if (waitsForLocks === this.#waitsForLocks) return;
+    const milliseconds = waitsForLocks ? BUSY_TIMEOUT_MS : 0;
+    setPatience(index, milliseconds);
+    journal.setPatience(milliseconds);
+    this.#waitsForLocks = waitsForLocks;
+  }
+
   // ── Entries that only the journal has ──
 
   /**
@@ -427,314 +739,6 @@ export class Writer {
       journal.touch();
     });
     this.#commitBoth();
-  }
-
-  // ── The transaction ──
-
-  /** Makes all applied changes durable and readable. @throws StoreUnavailableError */
-  commit(): void {
-    this.#finish('each');
-    this.#commitPending();
-  }
-
-  /** Makes all applied changes durable. Readers may not see them before `commit`. @throws StoreUnavailableError */
-  commitToJournal(): void {
-    this.#finish('group');
-  }
-
-  /**
-   * Commits the pending group, so that other connections can read it. If that fails, replays the group from the journal once.
-   * If that fails, too, readers see the earlier state until a later write succeeds.
-   */
-  publish(): void {
-    this.#timer?.cancel();
-    if (!this.#tryToCommit()) this.#tryToCommit();
-  }
-
-  /**
-   * Commits the pending group, or replays it if a failure undid it.
-   * @returns false if the store failed, which the writer's health records, or if the journal is damaged, which the next write
-   *   reports
-   */
-  #tryToCommit(): boolean {
-    try {
-      this.#commitPending();
-      return true;
-    } catch (error) {
-      if (!(error instanceof StoreUnavailableError || error instanceof OperatorError)) throw error;
-      return false;
-    }
-  }
-
-  /** Brings the index to the head of the journal, if a failure left it behind. @throws StoreUnavailableError */
-  recover(): void {
-    this.#undoOnError(() => this.#recover());
-  }
-
-  /** Rolls back the open transaction. Entries that the journal committed are replayed. @throws StoreUnavailableError */
-  rollback(): void {
-    if (!this.isOpen) return;
-    this.abandon();
-    if (this.#state === 'unknown') this.recover();
-  }
-
-  /** Rolls back the open transaction. Entries that the journal committed are replayed before the next one. */
-  abandon(): void {
-    if (this.isOpen) this.#undoOnError(() => this.#rollBack());
-  }
-
-  /** Opens a transaction on both files, unless one is open; continues a pending one. @throws StoreUnavailableError */
-  #begin(): Transaction {
-    const { index, journal } = this.#options;
-    const open = this.#transaction;
-    if (open !== null) {
-      this.#undoOnError(() => this.#requireOpen());
-      return open;
-    }
-    this.#undoOnError(() => {
-      this.#recover();
-      this.#contentChanges();
-      if (this.#state !== 'pending') index.run('BEGIN IMMEDIATE');
-      journal.begin();
-      this.position();
-    });
-    this.#transaction = newTransaction();
-    return this.#transaction;
-  }
-
-  /** Ends the open transaction. @throws StoreUnavailableError; then it is rolled back, or in the journal */
-  #finish(durability: Exclude<Durability, 'end'>): void {
-    if (this.#transaction === null) return;
-    const { entries, sourcePositions } = this.#transaction;
-    if (entries.length === 0 && sourcePositions.size === 0) this.#discardEmptyTransaction();
-    else if (durability === 'each') this.#commitBoth();
-    else this.#commitGroup();
-  }
-
-  /** Makes the open transaction durable and readable. @throws StoreUnavailableError; then it is rolled back, or in the journal */
-  #commitBoth(): void {
-    const { health } = this.#options;
-    this.#undoOnError(() => {
-      this.#requireOpen();
-      // The journal first: if the commit of the index is lost, the journal replays it.
-      this.#commitJournal();
-      this.#commitIndex();
-    });
-    // `local` doesn't call this: a small write may fit on a disk that is too full for events.
-    health.succeeded();
-    this.#recordDurable();
-    this.#recordCommit();
-  }
-
-  /**
-   * Makes the open transaction durable in the journal; the index's transaction stays open for the next entries of the group.
-   * @throws StoreUnavailableError; then it is rolled back, or in the journal
-   */
-  #commitGroup(): void {
-    // While writes fail, each event tries a full commit.
-    if (this.#timer !== null && this.#options.health.failing() !== null) {
-      this.#commitBoth();
-      return;
-    }
-    this.#undoOnError(() => this.#commitJournal());
-    this.#state = 'pending';
-    this.#bytes += this.#entries.reduce((sum, { event }) => sum + (event.prepared?.length ?? event.text.length), 0);
-    this.#recordDurable();
-    if (this.#timer === null) {
-      if (this.#bytes < GROUP_BYTES_OF_IMPORT) return;
-      this.#commitPending();
-      collectAll();
-      return;
-    }
-    if (this.#bytes >= GROUP_BYTES) {
-      this.publish();
-      return;
-    }
-    this.#timer.schedule();
-  }
-
-  /**
-   * Commits the pending group to the index, or replays it if a failure undid it.
-   * @throws StoreUnavailableError; then its entries are in the journal
-   */
-  #commitPending(): void {
-    if (this.isOpen || this.#state === 'committed') return;
-    const { id } = this.#committedPosition;
-    this.#undoOnError(() => {
-      this.#recover();
-      if (this.#state === 'pending') this.#commitIndex();
-    });
-    this.#recordCommit();
-    // If no entry was written, writes may still fail.
-    if (this.#committedPosition.id > id) this.#options.health.succeeded();
-  }
-
-  /**
-   * Requires an open transaction, because other code has run since it was opened.
-   * @throws StoreUnavailableError if SQLite ended it
-   */
-  #requireOpen(): void {
-    const { index, journal } = this.#options;
-    if (index.inTransaction && journal.inTransaction()) return;
-    throw new StoreUnavailableError('io_error', new Error('SQLite ended the transaction'));
-  }
-
-  /** Ends a transaction that wrote nothing. @throws StoreUnavailableError */
-  #discardEmptyTransaction(): void {
-    if (this.#state !== 'pending') {
-      this.rollback();
-      return;
-    }
-    this.#undoOnError(() => this.#options.journal.rollback());
-    this.#transaction = null;
-  }
-
-  /**
-   * Runs `work` in the open transaction. If it throws, the earlier entries stay applied, unless the store fails.
-   * @throws errors of `work`, StoreUnavailableError
-   */
-  #takeBackOnError<T>(isLive: boolean, work: () => T): T {
-    try {
-      return work();
-    } catch (error) {
-      if (unavailable(error) !== null || !this.#options.index.inTransaction) throw this.#undo(error);
-      this.#takeBack(isLive);
-      throw error;
-    }
-  }
-
-  /**
-   * Undoes changes after the last entry of the open transaction: rolls the transaction back, and applies its entries again.
-   * That costs less than a savepoint before each entry. The positions of sources are stored again, too.
-   */
-  #takeBack(isLive: boolean): void {
-    if (this.#transaction === null) return;
-    const { entries, sourcePositions } = this.#transaction;
-    this.rollback();
-    for (const { id, chain, event } of entries) {
-      this.#begin();
-      const { path, receivedAt, text } = event;
-      const applied = this.#undoOnError(() => this.#applier.applyEntry({ id, chain, path, receivedAt, text }, isLive));
-      this.#append(event, applied, { id, chain });
-    }
-    for (const [source, upTo] of sourcePositions) this.setImported(source, upTo);
-  }
-
-  /**
-   * Runs a part of a transaction. If it throws, the transaction is rolled back and the state of both files counts as unknown.
-   */
-  #undoOnError<T>(part: () => T): T {
-    try {
-      return part();
-    } catch (error) {
-      throw this.#undo(error);
-    }
-  }
-
-  /**
-   * Rolls back the open transaction. If that fails, recovery rolls it back before the next one.
-   * @returns the error to throw in place of `error`
-   */
-  #undo(error: unknown): unknown {
-    const { health } = this.#options;
-    const cause = health.failed(error);
-    // The changes themselves failed in an open transaction, so both files work.
-    if (!this.isOpen || unavailable(error) !== null) this.#state = 'unknown';
-    try {
-      this.#rollBack();
-    } catch (rollbackError) {
-      this.#state = 'unknown';
-      health.failed(rollbackError);
-    }
-    return cause;
-  }
-
-  /** Rolls back both files, and with them a pending group. @throws StoreUnavailableError */
-  #rollBack(): void {
-    if (this.#state === 'pending') this.#state = 'unknown';
-    this.#discardMemory();
-    rollBack(this.#options.index);
-    this.#options.journal.rollback();
-  }
-
-  /**
-   * Brings the index to the head of the journal, unless both files are known to be as the writer left them. Between two calls
-   * of the writer, a reader may have failed and SQLite ended the pending transaction, or a reader's transaction may still be
-   * open.
-   */
-  #recover(): void {
-    this.#updateBusyTimeout();
-    const isPending = this.#state === 'pending';
-    if (this.isOpen || (this.#state !== 'unknown' && this.#options.index.inTransaction === isPending)) return;
-    this.#state = 'unknown';
-    this.#rollBack();
-    this.#replayJournal();
-    for (const listener of this.#options.listeners) listener.recovered?.();
-  }
-
-  #commitJournal(): void {
-    const { journal, requireLock } = this.#options;
-    requireLock();
-    journal.commit();
-  }
-
-  #commitIndex(): void {
-    const { index, commits, requireLock } = this.#options;
-    this.#storeRows();
-    requireLock();
-    const commit = (): void => commits.around(() => index.run('COMMIT'));
-    if (this.#timer === null) commit();
-    else this.#timer.measure(commit);
-  }
-
-  /** Writes the rows that are buffered until the commit. */
-  #storeRows(): void {
-    const { router, indexPosition } = this.#options;
-    router.store();
-    if (this.#position !== null && this.#position !== this.#committedPosition) indexPosition.set(this.#position);
-    this.#isStored = true;
-  }
-
-  /** Records that the entries of the open transaction are in the journal, and writes their log lines. */
-  #recordDurable(): void {
-    const entries = this.#entries;
-    this.#transaction = null;
-    const newest = entries.at(-1);
-    if (newest !== undefined) this.#applier.last.record(newest.event);
-    for (const { lines } of entries) for (const line of lines) this.#options.log(line);
-  }
-
-  #recordCommit(): void {
-    this.#transaction = null;
-    this.#state = 'committed';
-    this.#bytes = 0;
-    this.#timer?.cancel();
-    this.#committedPosition = this.position();
-    for (const listener of this.#options.listeners) listener.committed?.();
-  }
-
-  /** Records that the content of the index's connection changes from now on. */
-  #contentChanges(): void {
-    this.#changes += 1;
-    this.#isStored = false;
-  }
-
-  #discardMemory(): void {
-    this.#contentChanges();
-    this.#position = null;
-    this.#bytes = 0;
-    this.#transaction = null;
-    for (const listener of this.#options.listeners) listener.undone();
-  }
-
-  #updateBusyTimeout(): void {
-    const { index, journal, health } = this.#options;
-    const waitsForLocks = health.failing()?.failure !== 'busy';
-    if (waitsForLocks === this.#waitsForLocks) return;
-    const milliseconds = waitsForLocks ? BUSY_TIMEOUT_MS : 0;
-    setPatience(index, milliseconds);
-    journal.setPatience(milliseconds);
-    this.#waitsForLocks = waitsForLocks;
   }
 }
 
