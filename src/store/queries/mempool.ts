@@ -216,6 +216,8 @@ export function pendingRank(db: Database, maxCounted = MAX_COUNTED) {
   };
 }
 
+type IdRow = Stored<'mempool_transactions', 'tx_id'>;
+
 const payload = payloadFilters('m');
 const pending = `m.state = ${MEMPOOL_STATE.pending}`;
 
@@ -244,7 +246,7 @@ export function pendingMeeting(db: Database, maxRows?: number) {
   const { byId: itemAt, countOfType, oldest } = statements(db, pendingMeetingSql);
   const { principalOf } = numbers(db);
   const total = pendingCount(db);
-  const pages = walker<Stored<'mempool_transactions', 'tx_id'>, keyof typeof payload, PendingWalk>(db, walk, maxRows);
+  const pages = walker(db, walk, ({ tx_id }: IdRow) => pendingOf(itemAt.get(tx_id)!), maxRows);
 
   /** Number of transactions if types are the only condition; null if others would have to be counted. */
   function countMatches({ types, ...others }: PendingConditions): number | null {
@@ -270,9 +272,7 @@ export function pendingMeeting(db: Database, maxRows?: number) {
       const isUnknown = Object.values(principals).includes(NOBODY);
       const values = { types: bitsOf(numbersOf(types)), ...principals, ...others };
       const sizedPaths = [{ way: by, size: isUnknown ? 0 : Number.POSITIVE_INFINITY }];
-      return pages({ values, sizedPaths, total: countMatches(conditions) }, limit, cursor, ({ tx_id }) =>
-        pendingOf(itemAt.get(tx_id)!),
-      );
+      return pages({ values, sizedPaths, total: countMatches(conditions) }, limit, cursor);
     },
 
     /** The transaction that is pending the longest, with its receipt in Unix seconds; null if none is pending. */
@@ -286,11 +286,7 @@ export function pendingMeeting(db: Database, maxRows?: number) {
 }
 
 const waitingRows = { from: 'mempool_transactions m', where: pending };
-const [byAge, bySize, byFee] = ['m.received_at', 'm.size', 'm.fee'].map((column) => [column, 'm.tx_id']) as [
-  string[],
-  string[],
-  string[],
-];
+const orderBy = (column: string) => ({ columns: [column, 'm.tx_id'], whole: waitingRows });
 const waitingOf = 'pending_principals q CROSS JOIN mempool_transactions m ON m.tx_id = q.tx_id';
 const search = declareSearch({
   filters: {
@@ -313,12 +309,7 @@ const search = declareSearch({
   noun: 'pending transactions',
   narrowFilter: 'a sender',
   ownOrder: null,
-  orders: { age: { columns: byAge }, size: { columns: bySize }, fee: { columns: byFee } },
-  whole: {
-    age: { ...waitingRows, columns: byAge },
-    size: { ...waitingRows, columns: bySize },
-    fee: { ...waitingRows, columns: byFee },
-  },
+  orders: { age: orderBy('m.received_at'), size: orderBy('m.size'), fee: orderBy('m.fee') },
 });
 
 export const pendingSearchSql = search.sql;
@@ -338,12 +329,7 @@ const UNLIMITED = {
 };
 
 export function pendingSearch(db: Database, mempool: MempoolQueries) {
-  const pages = searcher<
-    Stored<'mempool_transactions', 'tx_id'>,
-    keyof typeof search.filters,
-    keyof typeof search.ways,
-    PendingOrder['by']
-  >(db, search, UNLIMITED);
+  const pages = searcher(db, search, ({ tx_id }: IdRow) => tx_id, UNLIMITED);
   const { counted, feesAndSizes } = statements(db, pendingTotalsSql);
   const total = pendingCount(db);
 
@@ -369,7 +355,7 @@ export function pendingSearch(db: Database, mempool: MempoolQueries) {
       offset: number,
     ): OffsetPage<PendingTransactionDetail> {
       const { items, total } = searchRows(filter, order, limit, offset);
-      return { items: items.flatMap(({ tx_id }) => mempool.find(tx_id) ?? []), total };
+      return { items: items.flatMap((txId) => mempool.find(txId) ?? []), total };
     },
 
     /** Fee and size of each pending transaction. */

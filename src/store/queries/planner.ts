@@ -28,12 +28,6 @@ export interface AccessPath<Filter extends string> {
   key?: readonly KeyColumn[];
 }
 
-/** An order of a list: its columns, all in one direction, and the tables that they need in addition. */
-interface Order {
-  columns: readonly string[];
-  join?: string;
-}
-
 interface Declaration<Filter extends string, Name extends string> {
   /** The condition of each filter, in which `:filter` is its value. */
   filters: Readonly<Record<Filter, string>>;
@@ -60,54 +54,56 @@ function narrowest<Name extends string>(ways: Readonly<Record<Name, unknown>>, s
   return narrowestPath;
 }
 
-/** Numbers the filters as parameters of statements. */
-function numberFilters<Filter extends string>(filters: Readonly<Record<Filter, string>>) {
-  const names = Object.keys(filters) as Filter[];
-  const text = (sql: string): string => sql.replace(/:([a-z]\w*)/gi, (_, name) => `?${names.indexOf(name) + 1}`);
-  return {
-    count: names.length,
-    text,
-    /** The condition that a row meets all given filters. */
-    matches: names.map((name) => text(`(:${name} IS NULL OR ${filters[name]})`)).join(' AND '),
-    valuesOf: (values: Readonly<Record<Filter, Value>>): Value[] => names.map((name) => values[name]),
-  };
-}
+const PARAMETER = /:([a-z]\w*)/gi;
+
+/**
+ * Makes a function that replaces the named parameters of a statement by numbers, in the order of the names: `:name` by `?1`
+ * and so on.
+ */
+const numbering =
+  (names: readonly string[]) =>
+  (sql: string): string =>
+    sql.replace(PARAMETER, (_, name) => `?${names.indexOf(name) + 1}`);
+
+/** The names of a statement's parameters, each once. */
+const namesIn = (sql: string): string[] => [...new Set([...sql.matchAll(PARAMETER)].map(([, name = '']) => name))];
+
+/** The condition that a row meets all filters with a value. */
+const conditionOf = (filters: Readonly<Record<string, string>>): string =>
+  Object.entries(filters)
+    .map(([name, condition]) => `(:${name} IS NULL OR ${condition})`)
+    .join(' AND ');
 
 const columnsOf = (key: readonly KeyColumn[]) => key.map((part) => `${part.column} AS ${nameOf(part)}`).join(', ');
 
 /** The conditions that a way uses to find rows in the list's order. */
 const partsOf = ({ where, inOrder }: AccessPath<string>): readonly string[] => inOrder ?? [where];
 
-/** Declares a list that is read page by page with cursors. */
+/** Declares a list that is read page by page with cursors. Its rows have the columns of its key. */
 export function declareWalk<Filter extends string, Name extends string>({
   filters,
   ways,
   key,
   isBounded = false,
 }: Declaration<Filter, Name>) {
-  const { text, matches, valuesOf } = numberFilters(filters);
-  const lists = Object.fromEntries(
-    Object.entries<AccessPath<string>>(ways).map(([name, way]) => {
-      const wayKey = way.key ?? key;
-      const select = `SELECT ${columnsOf(wayKey)}, ${matches} AS matches FROM ${way.from}`;
-      return [
-        name,
-        orderedList<MatchRow>(
-          partsOf(way).map((where) => ({ select, where: text(where) })),
-          wayKey,
-          { isBounded },
-        ),
-      ];
-    }),
-  );
-  return { lists, ways, valuesOf };
+  const names = Object.keys(filters) as Filter[];
+  const text = numbering(names);
+  const matches = conditionOf(filters);
+  function listOf(way: AccessPath<string>) {
+    const wayKey = way.key ?? key;
+    const select = text(`SELECT ${columnsOf(wayKey)}, ${matches} AS matches FROM ${way.from}`);
+    const parts = partsOf(way).map((where) => ({ select, where: text(where) }));
+    return orderedList<MatchRow>(parts, wayKey, { isBounded });
+  }
+  const lists = Object.fromEntries(Object.entries<AccessPath<string>>(ways).map(([name, way]) => [name, listOf(way)]));
+  return { lists, ways, names };
 }
-
-type Walk<Filter extends string, Name extends string> = ReturnType<typeof declareWalk<Filter, Name>>;
 
 interface MatchRow {
   matches: 0 | 1;
 }
+
+type Walk<Filter extends string, Name extends string> = ReturnType<typeof declareWalk<Filter, Name>>;
 
 /** A request for a walk. */
 interface WalkRequest<Filter extends string, Name extends string> {
@@ -119,22 +115,26 @@ interface WalkRequest<Filter extends string, Name extends string> {
   total?: number | null;
 }
 
-/** @param maxRows maximum number of rows that a page reads; tests use fewer than the default */
-export function walker<Row, Filter extends string, Name extends string>(
+/**
+ * @param toItem makes an item of a row, which has the columns of the walk's key
+ * @param maxRows maximum number of rows that a page reads; tests use fewer than the default
+ */
+export function walker<Row, Item, Filter extends string, Name extends string>(
   db: Database,
-  { lists, ways, valuesOf }: Walk<Filter, Name>,
+  { lists, ways, names }: Walk<Filter, Name>,
+  toItem: (row: Row) => Item,
   maxRows = MAX_FILTERED_ROWS,
 ) {
   const list = memoize((name) => lists[name]!.prepared(db) as Lister<Row & MatchRow>);
-  return <Item>(
+  return (
     { values, sizedPaths, span, isReversed = false, total = null }: WalkRequest<Filter, Name>,
     limit: number,
     cursor: Cursor | null,
-    itemOf: (row: Row) => Item,
   ): Page<Item, number | null> => {
-    const way = narrowest(ways, sizedPaths);
-    if (way === undefined || way.size === 0) return emptyPage(total, cursor);
-    const rows: RowSource<Row & MatchRow> = walked(list(way.way)(valuesOf(values), span));
+    const path = narrowest(ways, sizedPaths);
+    if (path === undefined || path.size === 0) return emptyPage(total, cursor);
+    const parameters = names.map((name) => values[name]);
+    const rows: RowSource<Row & MatchRow> = walked(list(path.way)(parameters, span));
     return readPage<Row & MatchRow, Item, number | null>({
       limit,
       cursor,
@@ -142,7 +142,7 @@ export function walker<Row, Filter extends string, Name extends string>(
       maxRows,
       ...(isReversed ? reversed(rows) : rows),
       meets: ({ matches }) => matches === 1,
-      itemOf,
+      itemOf: toItem,
     });
   };
 }
@@ -161,10 +161,20 @@ export const SEARCH_LIMITS: SearchLimits = { sorted: 5_000, rows: 20_000, entrie
 
 const directions = { asc: '', desc: ' DESC' } as const;
 
-/** The whole list in an order: its tables with the index, its columns and its condition. */
+/** An order of a list: its columns, all in one direction. */
+interface Order {
+  columns: readonly string[];
+  /** The tables that the columns need in addition to those of a way. */
+  join?: string;
+  /** The whole list in this order, if an index has it. */
+  whole?: Whole;
+}
+
+/** The whole list in an order: its tables with the index, and its condition. */
 interface Whole {
   from: string;
-  columns: readonly string[];
+  /** The columns of the index, if they aren't the order's own. */
+  columns?: readonly string[];
   where?: string;
   /** A condition of filters that seeks in the index. */
   sought?: string;
@@ -178,58 +188,53 @@ interface SearchDeclaration<Filter extends string, Name extends string, By exten
   orders: Readonly<Record<By, Order>>;
   /** The order of the rows that the ways find; null if unordered. */
   ownOrder: NoInfer<By> | null;
-  /** The whole list in orders that an index has. */
-  whole: Readonly<Partial<Record<NoInfer<By>, Whole>>>;
   /** The columns that the filters and the key use; undefined if a filtered list is always sorted. */
   looked?: string;
 }
 
-/** Declares a list that is read by pages with an offset, and counted. */
+/**
+ * Declares a list that is read by pages with an offset, and counted. Its statements are, for each order and direction:
+ * - `all`: a page of the whole list.
+ * - `index`, for each way: a page of the rows that the way finds.
+ * - `walk`: a page of the rows that match among the first rows of the whole list.
+ *
+ * In addition, `count` counts the rows of a way. Their parameters are the filters, `first` and `last` (the bounds of the key),
+ * `count` and `offset` (the page), and `depth` (rows of the whole list to walk).
+ */
 export function declareSearch<Filter extends string, Name extends string, By extends string>(
   declaration: SearchDeclaration<Filter, Name, By>,
 ) {
-  const { filters, ways, key, orders, ownOrder, whole, looked, isBounded = false } = declaration;
-  const { count, text, matches, valuesOf } = numberFilters(filters);
-  const keyColumns = columnsOf(key);
-  const parameter = (nth: number): string => `?${count + nth}`;
-  const within = isBounded ? ` AND ${key[0]!.column} BETWEEN ${parameter(1)} AND ${parameter(2)}` : '';
-  const boundsOf = ({ first, last }: Span): Value[] => (isBounded ? [first, last] : []);
-  /** Number of parameters before the limit, without the filters. */
-  const bounds = isBounded ? 2 : 0;
-  const page = `LIMIT ${parameter(bounds + 1)} OFFSET ${parameter(bounds + 2)}`;
-  const sortedBy = (columns: readonly string[], down: string): string =>
-    `ORDER BY ${columns.map((column) => `${column}${down}`).join(', ')}`;
-
-  function byWay(way: AccessPath<string>, by: By, down: string): string {
-    const isOwn = by === ownOrder;
-    const { columns, join = '' } = orders[by];
-    const terms = (isOwn ? partsOf(way) : [way.where]).map(
-      (where) => `SELECT ${keyColumns} FROM ${way.from} ${join} WHERE ${text(where)} AND ${matches}${within}`,
-    );
-    const names = terms.length === 1 ? columns : key.map(nameOf);
-    return `${terms.join(' UNION ALL ')} ${sortedBy(names, down)} ${page}`;
-  }
-
-  const sql: Record<string, string> = {};
-  for (const [direction, down] of Object.entries(directions)) {
-    for (const [by, { from, columns, where = 'true', sought = 'true' }] of Object.entries<Whole>(
-      whole as Record<By, Whole>,
-    )) {
-      const order = sortedBy(columns, down);
-      sql[`all.${by}.${direction}`] = `SELECT ${keyColumns} FROM ${from} WHERE ${where} ${order} LIMIT ?1 OFFSET ?2`;
-      if (looked === undefined) continue;
-      sql[`walk.${by}.${direction}`] =
-        `SELECT ${keyColumns} FROM (SELECT ${looked} FROM ${from} WHERE ${where} AND ${text(sought)} ${order}
-           LIMIT ${parameter(bounds + 3)}) t WHERE ${matches}${within} ${page}`;
-    }
-    for (const [name, way] of Object.entries<AccessPath<string>>(ways)) {
-      for (const by of Object.keys(orders) as By[]) sql[`index.${name}.${by}.${direction}`] = byWay(way, by, down);
-    }
-  }
+  const { filters, ways, key, orders, ownOrder, looked, isBounded = false } = declaration;
+  const matches = `${conditionOf(filters)}${isBounded ? ` AND ${key[0]!.column} BETWEEN :first AND :last` : ''}`;
+  const select = `SELECT ${columnsOf(key)} FROM`;
+  const page = 'LIMIT :count OFFSET :offset';
+  const statements: Record<string, string> = {};
   for (const [name, { from, where }] of Object.entries<AccessPath<string>>(ways)) {
-    sql[`count.${name}`] = `SELECT count(*) AS total FROM ${from} WHERE ${text(where)} AND ${matches}${within}`;
+    statements[`count.${name}`] = `SELECT count(*) AS total FROM ${from} WHERE ${where} AND ${matches}`;
   }
-  return { ...declaration, sql, valuesOf, boundsOf };
+  for (const [by, { columns, join = '', whole }] of Object.entries<Order>(orders)) {
+    for (const [direction, down] of Object.entries(directions)) {
+      const sortedBy = (names: readonly string[]): string =>
+        `ORDER BY ${names.map((name) => `${name}${down}`).join(', ')}`;
+      for (const [name, way] of Object.entries<AccessPath<string>>(ways)) {
+        const parts = by === ownOrder ? partsOf(way) : [way.where];
+        const selections = parts.map((where) => `${select} ${way.from} ${join} WHERE ${where} AND ${matches}`);
+        const sorted = sortedBy(parts.length === 1 ? columns : key.map(nameOf));
+        statements[`index.${name}.${by}.${direction}`] = `${selections.join(' UNION ALL ')} ${sorted} ${page}`;
+      }
+      if (whole === undefined) continue;
+      const { from, where = 'true', sought = 'true' } = whole;
+      const sorted = sortedBy(whole.columns ?? columns);
+      statements[`all.${by}.${direction}`] = `${select} ${from} WHERE ${where} ${sorted} ${page}`;
+      if (looked === undefined) continue;
+      const first = `SELECT ${looked} FROM ${from} WHERE ${where} AND ${sought} ${sorted} LIMIT :depth`;
+      statements[`walk.${by}.${direction}`] = `${select} (${first}) t WHERE ${matches} ${page}`;
+    }
+  }
+  const each = <T>(make: (statement: string) => T): Readonly<Record<string, T>> =>
+    Object.fromEntries(Object.entries(statements).map(([name, statement]) => [name, make(statement)]));
+  const sql = each((statement) => numbering(namesIn(statement))(statement));
+  return { ...declaration, sql, parameters: each(namesIn) };
 }
 
 type Search<Filter extends string, Name extends string, By extends string> = ReturnType<
@@ -248,24 +253,32 @@ interface SearchRequest<Filter extends string, Name extends string> {
 /** The page of a search that nothing can match. */
 export const NOTHING: OffsetPage<never> = { items: [], total: 0 };
 
-/** @param limits tests of each way use others than the default */
-export function searcher<Row, Filter extends string, Name extends string, By extends string>(
+/**
+ * @param toItem makes an item of a row, which has the columns of the search's key
+ * @param limits tests of each way use others than the default
+ */
+export function searcher<Row, Item, Filter extends string, Name extends string, By extends string>(
   db: Database,
-  { sql, ways, ownOrder, noun, narrowFilter, filters, valuesOf, boundsOf }: Search<Filter, Name, By>,
+  search: Search<Filter, Name, By>,
+  toItem: (row: Row) => Item,
   limits: SearchLimits = SEARCH_LIMITS,
 ) {
-  const statement = memoize((name) => prepared<Row & { total: number }, Value[]>(db, sql[name]!));
+  const { ways, ownOrder, noun, narrowFilter } = search;
+  const prepare = memoize((name) => prepared<Row & { total: number }, Value[]>(db, search.sql[name]!));
   const tooManyError = (limit: number): TooMuchWorkError =>
     new TooMuchWorkError(
       `Each of the filters matches more than ${limit} ${noun}; add one that matches fewer, such as ${narrowFilter}`,
     );
+
+  const run = (name: string, values: Readonly<Record<string, Value | undefined>>) =>
+    prepare(name).all(...search.parameters[name]!.map((parameter) => values[parameter]!));
 
   /** @throws TooMuchWorkError if too many would have to be counted */
   function countRows(
     { way, size, count, isEstimate = false }: SizedPath<Name>,
     { values, span = EVERYWHERE }: SearchRequest<Filter, Name>,
   ): number {
-    const usedFilters = (Object.keys(filters) as Filter[]).filter((name) => values[name] !== null);
+    const usedFilters = (Object.keys(values) as Filter[]).filter((name) => values[name] !== null);
     if (!isEstimate && usedFilters.every((name) => ways[way].by.includes(name))) {
       if (size <= limits.rows || count === undefined) return size;
       const total = count(limits.entries + 1);
@@ -273,28 +286,26 @@ export function searcher<Row, Filter extends string, Name extends string, By ext
       return total;
     }
     if (size > limits.rows) throw tooManyError(limits.rows);
-    return statement(`count.${way}`).get(...valuesOf(values), ...boundsOf(span))?.total ?? 0;
+    return run(`count.${way}`, { ...values, ...span })[0]?.total ?? 0;
   }
 
   /** @throws TooMuchWorkError if the page needs more rows than a request may read */
   function readRows(
-    path: SizedPath<Name>,
+    { way, size }: SizedPath<Name>,
     { values, span = EVERYWHERE }: SearchRequest<Filter, Name>,
     by: By,
     direction: ListOrder,
     count: number,
     offset: number,
-  ) {
-    const page = [...valuesOf(values), ...boundsOf(span), count, offset];
+  ): Row[] {
+    const parameters = { ...values, ...span, count, offset };
     const order = `${by}.${direction}`;
-    const byIndex = (): Row[] => statement(`index.${path.way}.${order}`).all(...page);
-    if (by === ownOrder) return byIndex();
-    if (path.size > limits.sorted) {
-      const rows = path.size <= limits.rows ? limits.sorted : limits.rows;
-      const walkRows = statement(`walk.${order}`).all(...page, rows);
-      if (walkRows.length === count) return walkRows;
+    if (by !== ownOrder && size > limits.sorted) {
+      const depth = size <= limits.rows ? limits.sorted : limits.rows;
+      const rows = run(`walk.${order}`, { ...parameters, depth });
+      if (rows.length === count) return rows;
     }
-    if (path.size <= limits.rows) return byIndex();
+    if (by === ownOrder || size <= limits.rows) return run(`index.${way}.${order}`, parameters);
     throw new TooMuchWorkError(
       `The page is not among the first ${limits.rows} ${noun} in this order; sort by ${ownOrder}, or add a ` +
         `filter that matches fewer ${noun}`,
@@ -303,22 +314,23 @@ export function searcher<Row, Filter extends string, Name extends string, By ext
 
   return {
     /** A page of the whole list, in an order that an index has. */
-    all: (by: By, direction: ListOrder, count: number, offset: number): Row[] =>
-      statement(`all.${by}.${direction}`).all(count, offset),
+    all: (by: By, direction: ListOrder, count: number, offset: number): Item[] =>
+      run(`all.${by}.${direction}`, { count, offset }).map(toItem),
 
     /** @throws TooMuchWorkError if every filter matches too many rows to count them or to find the page */
     filtered(
-      search: SearchRequest<Filter, Name>,
+      request: SearchRequest<Filter, Name>,
       by: By,
       direction: ListOrder,
       limit: number,
       offset: number,
-    ): OffsetPage<Row> {
-      const path = narrowest(ways, search.sizedPaths);
+    ): OffsetPage<Item> {
+      const path = narrowest(ways, request.sizedPaths);
       if (path === undefined || path.size === 0) return NOTHING;
-      const total = countRows(path, search);
+      const total = countRows(path, request);
       const count = Math.min(limit, total - offset);
-      return { items: count <= 0 ? [] : readRows(path, search, by, direction, count, offset), total };
+      const rows = count <= 0 ? [] : readRows(path, request, by, direction, count, offset);
+      return { items: rows.map(toItem), total };
     },
   };
 }

@@ -132,18 +132,15 @@ const search = declareSearch({
     burn_block_time: {
       columns: ['a.burn_block_time', 't.position'],
       join: `CROSS JOIN blocks a ON a.height = ${heightIn('t.position')}`,
+      // Bitcoin's clock may run back a little, so times go by its blocks.
+      whole: {
+        from: `anchor_burn_blocks a INDEXED BY anchor_burn_blocks_by_time CROSS JOIN transactions t
+                 ON t.position >= ${firstPositionIn('a.first_block')} AND t.position < ${firstPositionIn('(a.first_block + a.blocks)')}`,
+        columns: ['a.time', 'a.ordinal', 't.position'],
+        sought: `a.time BETWEEN coalesce(:since, 0) AND coalesce(:until, ${Number.MAX_SAFE_INTEGER})`,
+      },
     },
-    fee: { columns: ['t.fee', 't.position'] },
-  },
-  whole: {
-    // Bitcoin's clock may run back a little, so times go by its blocks.
-    burn_block_time: {
-      from: `anchor_burn_blocks a INDEXED BY anchor_burn_blocks_by_time CROSS JOIN transactions t
-               ON t.position >= ${firstPositionIn('a.first_block')} AND t.position < ${firstPositionIn('(a.first_block + a.blocks)')}`,
-      columns: ['a.time', 'a.ordinal', 't.position'],
-      sought: `a.time BETWEEN coalesce(:since, 0) AND coalesce(:until, ${Number.MAX_SAFE_INTEGER})`,
-    },
-    fee: { from: 'transactions t INDEXED BY transactions_by_fee', columns: ['t.fee', 't.position'] },
+    fee: { columns: ['t.fee', 't.position'], whole: { from: 'transactions t INDEXED BY transactions_by_fee' } },
   },
   looked: 't.position, t.type, t.sender_id, t.recipient_id, t.contract_id, t.function_name, t.nonce',
 });
@@ -185,6 +182,8 @@ export const transactionSearchSql = search.sql;
 export const transactionWalkSql = walk.lists;
 
 type PositionRow = Stored<'transactions', 'position'>;
+const positionOf = ({ position }: PositionRow): number => position;
+
 type PrincipalRow = Stored<'principals', 'id'> & Stored<'accounts', 'sent' | 'paid' | 'calls' | 'transactions'>;
 
 /** Filters that both lists have, and the rows of the index for their names: undefined if not given, null if unknown. */
@@ -259,7 +258,7 @@ const CLOCK_SLACK = 2 * 3_600;
 
 /** @param maxRows tests of the bound use fewer than the default */
 export function transactionWalk(db: Database, maxRows?: number) {
-  const pages = walker<PositionRow, keyof typeof walkFilters, keyof typeof walk.ways>(db, walk, maxRows);
+  const pages = walker(db, walk, positionOf, maxRows);
   const sizes = filterSizes(db);
   const { before, after } = statements(db, sql);
 
@@ -300,12 +299,7 @@ export function transactionWalk(db: Database, maxRows?: number) {
       since: conditions.since,
       until: conditions.until,
     };
-    return pages(
-      { values, sizedPaths, span: spanIn(conditions), isReversed: order === 'asc' },
-      limit,
-      cursor,
-      ({ position }) => position,
-    );
+    return pages({ values, sizedPaths, span: spanIn(conditions), isReversed: order === 'asc' }, limit, cursor);
   };
 }
 
@@ -320,27 +314,23 @@ function impliedType({ recipient, contract, functionName }: TransactionFilter): 
 function ordinalPages(db: Database) {
   const { byOrdinal: blockOfOrdinal, fromOrdinal: rowsFromOrdinal } = statements(db, sql);
 
-  return (all: number, direction: TransactionOrder['direction'], count: number, offset: number): PositionRow[] => {
+  return (all: number, direction: TransactionOrder['direction'], count: number, offset: number): number[] => {
     const first = direction === 'asc' ? offset + 1 : all - offset - count + 1;
     const block = blockOfOrdinal.get(first);
     if (block === null) return [];
     const rows = rowsFromOrdinal.all(positionsOf(block.height).first, count, first - block.preceding - 1);
-    return direction === 'asc' ? rows : rows.reverse();
+    return (direction === 'asc' ? rows : rows.reverse()).map(positionOf);
   };
 }
 
 /** @param limits tests of each way use others than the default */
 export function transactionSearch(db: Database, details: DetailQueries, limits: SearchLimits = SEARCH_LIMITS) {
-  const pages = searcher<PositionRow, keyof typeof searchFilters, keyof typeof search.ways, TransactionOrder['by']>(
-    db,
-    search,
-    limits,
-  );
+  const pages = searcher(db, search, positionOf, limits);
   const sizes = filterSizes(db);
   const ordinals = ordinalPages(db);
   const { nonce: sizeOfNonce, call: sizeOfCall, between } = statements(db, sql);
 
-  function unfiltered({ by, direction }: TransactionOrder, limit: number, offset: number): OffsetPage<PositionRow> {
+  function unfiltered({ by, direction }: TransactionOrder, limit: number, offset: number): OffsetPage<number> {
     const total = sizes.total();
     const count = Math.min(limit, total - offset);
     if (count <= 0) return { items: [], total };
@@ -386,6 +376,6 @@ export function transactionSearch(db: Database, details: DetailQueries, limits: 
   ): OffsetPage<Item> => {
     const isFiltered = Object.values(filter).some((part) => part !== null);
     const page = isFiltered ? filteredPage(filter, order, limit, offset) : unfiltered(order, limit, offset);
-    return { items: items(details.rows(page.items.map(({ position }) => position))), total: page.total };
+    return { items: items(details.rows(page.items)), total: page.total };
   };
 }
