@@ -24,10 +24,11 @@ const spendsOfRow = ({ sender_id, nonce, sponsor_id, sponsor_nonce }: MempoolRow
   payerNonce: BigInt(sponsor_nonce ?? nonce),
 });
 
-/** Keys of a row's two nonces: the origin's and the payer's. */
-const originOf = ({ sender_id, nonce }: MempoolRow): string => `${sender_id} ${nonce}`;
-const payerOf = ({ sender_id, nonce, sponsor_id, sponsor_nonce }: MempoolRow): string =>
-  `${sponsor_id ?? sender_id} ${sponsor_nonce ?? nonce}`;
+/** Keys of the nonces that a row spends, as origin and as payer. Rows with the same key are rivals for a node. */
+const originKey = ({ sender_id, nonce }: MempoolRow): string => `origin ${sender_id} ${nonce}`;
+const payerKey = ({ sender_id, nonce, sponsor_id, sponsor_nonce }: MempoolRow): string =>
+  `payer ${sponsor_id ?? sender_id} ${sponsor_nonce ?? nonce}`;
+const nonceKeys = [originKey, payerKey] as const;
 
 const keyOf = ({ tx_id }: MempoolRow): string => tx_id.toHex();
 
@@ -54,11 +55,11 @@ function minedUsers(db: Database): (spends: Spends) => Mined[] {
 export function nonceRivals(db: Database, { principals }: Dictionaries, rows: MempoolRows) {
   const spenders = minedUsers(db);
 
-  /** The newest canonical transaction that spent one of these nonces; null if none did. */
-  function minedBy(spends: Spends): Uint8Array | null {
-    const [first, ...others] = spenders(spends);
+  /** The newest canonical transaction that spent one of a row's nonces; null if none did. */
+  function minedBy(row: MempoolRow): Uint8Array | null {
+    const [first, ...others] = spenders(spendsOfRow(row));
     if (first === undefined) return null;
-    return others.reduce((newest, row) => (row.position > newest.position ? row : newest), first).tx_id;
+    return others.reduce((newest, other) => (other.position > newest.position ? other : newest), first).tx_id;
   }
 
   /** Rows that spend one of these nonces. */
@@ -81,33 +82,34 @@ export function nonceRivals(db: Database, { principals }: Dictionaries, rows: Me
     };
   }
 
+  /** Rows with the same key as a row, and the row itself. */
+  function sharing(row: MempoolRow, nonceKey: (typeof nonceKeys)[number]): MempoolRow[] {
+    const { sender, nonce, payer, payerNonce } = spendsOfRow(row);
+    const spends =
+      nonceKey === originKey
+        ? { sender, nonce, payer: sender, payerNonce: nonce }
+        : { sender: payer, nonce: payerNonce, payer, payerNonce };
+    const key = nonceKey(row);
+    return users(spends).filter((other) => nonceKey(other) === key);
+  }
+
   /**
-   * Finds all rows that share a nonce with a pending row, directly or through other rows. It looks up each nonce once: an
-   * account may replace a transaction thousands of times, and a fork restores all of them.
-   * @returns the pending rows, and all rows in any state, by the nonce of their origin
+   * Finds all rows that share a nonce with a pending row, directly or through other pending rows. It looks up each nonce once:
+   * an account may replace a transaction thousands of times, and a fork restores all of them.
+   * @returns the pending rows in the order of their arrival, and the rows in any state by the keys of their nonces
    */
-  function connected(first: MempoolRow): { waiting: MempoolRow[]; byOrigin: Map<string, MempoolRow[]> } {
+  function connected(first: MempoolRow): { waiting: MempoolRow[]; rivals: Map<string, MempoolRow[]> } {
     const waiting = new Map([[keyOf(first), first]]);
-    const byOrigin = new Map<string, MempoolRow[]>();
-    const payers = new Set<string>();
-    const join = (rivals: readonly MempoolRow[]) => {
-      for (const row of rivals) if (row.state === PENDING && !waiting.has(keyOf(row))) waiting.set(keyOf(row), row);
-    };
+    const rivals = new Map<string, MempoolRow[]>();
     for (const row of waiting.values()) {
-      const { sender, nonce, payer, payerNonce } = spendsOfRow(row);
-      const [origin, paidBy] = [originOf(row), payerOf(row)];
-      if (!byOrigin.has(origin)) {
-        const spent = users({ sender, nonce, payer: sender, payerNonce: nonce });
-        const ofOrigin = spent.filter((other) => originOf(other) === origin);
-        byOrigin.set(origin, ofOrigin);
-        join(ofOrigin);
+      for (const nonceKey of nonceKeys) {
+        if (rivals.has(nonceKey(row))) continue;
+        const sharers = sharing(row, nonceKey);
+        rivals.set(nonceKey(row), sharers);
+        for (const rival of sharers) if (rival.state === PENDING) waiting.set(keyOf(rival), rival);
       }
-      if (payers.has(paidBy)) continue;
-      payers.add(paidBy);
-      const spent = users({ sender: payer, nonce: payerNonce, payer, payerNonce });
-      join(spent.filter((other) => payerOf(other) === paidBy));
     }
-    return { waiting: [...waiting.values()].sort(byArrival), byOrigin };
+    return { waiting: [...waiting.values()].sort(byArrival), rivals };
   }
 
   /**
@@ -126,34 +128,29 @@ export function nonceRivals(db: Database, { principals }: Dictionaries, rows: Me
    * @returns the keys of all rows that were pending
    */
   function resolveRow(pending: MempoolRow): string[] {
-    const { waiting, byOrigin } = connected(pending);
+    const { waiting, rivals } = connected(pending);
     const beaten = new Map<string, { row: MempoolRow; winner: Uint8Array }>();
     const beat = (row: MempoolRow, winner: Uint8Array) => beaten.set(keyOf(row), { row, winner });
-    // Only one transaction for each nonce of an origin or payer can be valid.
-    const [winners, paying] = [new Map<string, MempoolRow>(), new Map<string, MempoolRow>()];
+    // The mempool so far: only one transaction for each nonce of an origin or payer can be valid.
+    const winners = new Map<string, MempoolRow>();
     for (const row of waiting) {
-      const [origin, payer] = [originOf(row), payerOf(row)];
-      const rival = winners.get(origin);
-      const better = rival !== undefined && rival.fee > row.fee ? rival.tx_id : undefined;
-      const winner = minedBy(spendsOfRow(row)) ?? better;
-      if (winner !== undefined) {
+      const [rival, payerRival] = [winners.get(originKey(row)), winners.get(payerKey(row))];
+      const winner = minedBy(row) ?? (rival !== undefined && rival.fee > row.fee ? rival.tx_id : null);
+      if (winner !== null) {
         beat(row, winner);
         continue;
       }
-      for (const other of [rival, paying.get(payer)]) {
+      for (const other of [rival, payerRival]) {
         if (other === undefined) continue;
         beat(other, row.tx_id);
-        winners.delete(originOf(other));
-        paying.delete(payerOf(other));
+        for (const nonceKey of nonceKeys) winners.delete(nonceKey(other));
       }
-      winners.set(origin, row);
-      paying.set(payer, row);
+      for (const nonceKey of nonceKeys) winners.set(nonceKey(row), row);
     }
     // Transactions that were replaced earlier get the present winner as their replacement.
-    for (const [origin, winner] of winners) {
-      for (const other of byOrigin.get(origin) ?? []) {
-        if (keyOf(other) === keyOf(winner) || !isReplaceable(other)) continue;
-        beat(other, minedBy(spendsOfRow(other)) ?? winner.tx_id);
+    for (const winner of new Set(winners.values())) {
+      for (const other of rivals.get(originKey(winner)) ?? []) {
+        if (keyOf(other) !== keyOf(winner) && isReplaceable(other)) beat(other, minedBy(other) ?? winner.tx_id);
       }
     }
     for (const { row, winner } of beaten.values()) replace(row, winner);
@@ -176,16 +173,14 @@ export function nonceRivals(db: Database, { principals }: Dictionaries, rows: Me
      */
     staysReplaced(row: MempoolRow): boolean {
       if (row.state !== REPLACED) return false;
-      const spends = spendsOfRow(row);
-      const outbids = (other: MempoolRow): boolean =>
-        other.state === PENDING && other.fee >= row.fee && originOf(row) === originOf(other);
-      return minedBy(spends) !== null || users(spends).some(outbids);
+      const outbids = (other: MempoolRow): boolean => other.state === PENDING && other.fee >= row.fee;
+      return minedBy(row) !== null || sharing(row, originKey).some(outbids);
     },
 
     /** Replaces the rivals of a transaction that joined the chain. */
     ruleOut(mined: TransactionContent): void {
       for (const row of users(spendsOf(mined)).filter(isReplaceable)) {
-        const winner = minedBy(spendsOfRow(row));
+        const winner = minedBy(row);
         if (winner !== null) replace(row, winner);
       }
     },
@@ -198,9 +193,10 @@ export function nonceRivals(db: Database, { principals }: Dictionaries, rows: Me
     resolve(txIds: readonly Uint8Array[], unspent: ReadonlySet<Uint8Array> = new Set()): void {
       const resolved = new Set<string>();
       for (const txId of txIds) {
-        const row = resolved.size > 0 && resolved.has(txId.toHex()) ? null : rows.find(txId);
-        if (row?.state === PENDING && !isAlone(row, unspent.has(txId)))
-          for (const key of resolveRow(row)) resolved.add(key);
+        if (resolved.size > 0 && resolved.has(txId.toHex())) continue;
+        const row = rows.find(txId);
+        if (row?.state !== PENDING || isAlone(row, unspent.has(txId))) continue;
+        for (const key of resolveRow(row)) resolved.add(key);
       }
     },
   };
