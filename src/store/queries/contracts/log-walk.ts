@@ -33,6 +33,7 @@ import {
   newestFirst,
   type PlaceRow,
   placeKey,
+  placeOf,
   valueIndexes,
 } from './value-search.ts';
 
@@ -122,7 +123,7 @@ function* merged(
   }
   /** The next place of each list; the first in order is at the end. */
   const heads: Head[] = [];
-  const comesFirst = (a: PlaceRow, b: PlaceRow): boolean => newestFirst(placeKey(a), placeKey(b)) < 0 !== isBackward;
+  const comesFirst = (a: PlaceRow, b: PlaceRow): boolean => newestFirst(a, b) < 0 !== isBackward;
   function put(others: Head['others']): void {
     const place = others.next().value;
     if (place === undefined) return;
@@ -221,7 +222,7 @@ export function logWalk(db: Database, turns: Turns, limits: Partial<LogWalkLimit
             ? [...logs, { position, event_index: AFTER_EVENTS }]
             : [...logs.reverse(), { position, event_index: BEFORE_EVENTS }];
           const isAhead = (place: PlaceRow): boolean =>
-            key === null || newestFirst(placeKey(place), key) * (isBackward ? -1 : 1) >= 0;
+            key === null || newestFirst(place, placeOf(key)) * (isBackward ? -1 : 1) >= 0;
           rows.push(...places.filter(isAhead));
         }
         return rows;

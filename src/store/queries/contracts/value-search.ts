@@ -53,8 +53,10 @@ export const VALUE_SEARCH_LIMITS: ValueSearchLimits = {
 /** The position of a log or call in the chain; a call has the event 0. */
 export type PlaceRow = Stored<'value_index_entries', 'position' | 'event_index'>;
 export const placeKey = ({ position, event_index }: PlaceRow): CursorKey => [position, event_index];
-export const newestFirst = (a: CursorKey, b: CursorKey): number =>
-  numberAt(b, 0) - numberAt(a, 0) || numberAt(b, 1) - numberAt(a, 1);
+export const newestFirst = (a: PlaceRow, b: PlaceRow): number =>
+  b.position - a.position || b.event_index - a.event_index;
+/** The place that a cursor's key names. @throws UnreadableCursorError */
+export const placeOf = (key: CursorKey): PlaceRow => ({ position: numberAt(key, 0), event_index: numberAt(key, 1) });
 
 const entries = 'FROM value_index_entries';
 const pathCondition = 'index_id = ?1 AND path = ?2';
@@ -78,15 +80,9 @@ export const sql = {
 /** Number of entries of a range in a batch. */
 const BATCH = 500;
 
-/** Places that are in memory, in parts that are sorted each. */
-const sortedPlaces = (parts: readonly PlaceRow[][]): ListedRows<PlaceRow> => ({
-  rows: (key, isBackward, count) =>
-    parts
-      .flatMap((part) => sortedRows(part, placeKey, newestFirst).rows(key, isBackward, count))
-      .sort((a, b) => newestFirst(placeKey(a), placeKey(b)) * (isBackward ? -1 : 1))
-      .slice(0, count),
-  keyOf: placeKey,
-});
+/** Places that are in memory. */
+const sortedPlaces = (places: PlaceRow[]): ListedRows<PlaceRow> =>
+  sortedRows(places.sort(newestFirst), placeKey, (a, b) => newestFirst(placeOf(a), placeOf(b)));
 
 /** A way to find a page: the places to read, and the maximum number of logs or calls that are read for it. */
 interface Way {
@@ -103,27 +99,29 @@ interface KeyedField extends KeyRange {
 /** Measures and reads something, and yields undefined while other work may have its turn. */
 type InTurns<Result, Yielded = never> = Generator<Yielded | undefined, Result>;
 
-/** The ways to find items that meet all conditions, by indexed fields. */
+/**
+ * Makes a function that yields the ways to find items that meet all conditions of indexed fields. All of them find the same
+ * items. A way is needed only if the one before ended at its limit.
+ */
 function entryWays(db: Database, limits: ValueSearchLimits) {
   const { value, range } = statements(db, sql);
   const isOneValue = ({ low, high }: KeyRange): boolean => low === high;
   const ofValue = ({ id, path, low }: KeyedField, span: Span) => value([id, path, low], span);
 
-  /** The places of a field's entries, in sorted parts; null if there are more than `limit` entries. */
+  /** The places of a field's entries; null if there are more than `limit` entries. */
   function* entriesUpTo(
     { id, path, low, high }: KeyedField,
     { first, last }: Span,
     limit: number,
-  ): InTurns<PlaceRow[][] | null> {
-    const parts: PlaceRow[][] = [];
+  ): InTurns<PlaceRow[] | null> {
+    const places: PlaceRow[] = [];
     let from: CursorKey = [low, 0, 0];
     for (let left = limit + 1; left > 0; ) {
       const count = Math.min(left, BATCH);
       const rows = range([id, path, high]).rows(from, false, count);
-      const inSpan = rows.filter(({ position }) => position >= first && position <= last);
-      parts.push(inSpan.sort((a, b) => newestFirst(placeKey(a), placeKey(b))));
+      places.push(...rows.filter(({ position }) => position >= first && position <= last));
       const end = rows.at(-1);
-      if (end === undefined || rows.length < count) return parts;
+      if (end === undefined || rows.length < count) return places;
       left -= rows.length;
       from = [end.value, end.position, end.event_index + 1];
       yield;
@@ -134,32 +132,33 @@ function entryWays(db: Database, limits: ValueSearchLimits) {
   /** @param all the whole list, with any values */
   return function* (fields: readonly KeyedField[], span: Span, all: ListedRows<PlaceRow>): InTurns<void, Way> {
     const { few, quick, sorted, rows } = limits;
-    if (fields.some(({ low, high }) => low > high)) return;
-    const [only] = fields;
-    if (only !== undefined && fields.length === 1 && isOneValue(only)) {
-      yield { places: ofValue(only, span), rows };
+    if (fields.some(({ low, high }) => low > high)) {
+      yield { places: sortedPlaces([]), rows };
       return;
     }
-    const shortLists: PlaceRow[][][] = [];
-    for (const field of fields) {
-      const batches = yield* entriesUpTo(field, span, few);
-      if (batches !== null) shortLists.push(batches);
+    const exact = fields.find(isOneValue);
+    if (exact !== undefined && fields.length === 1) {
+      yield { places: ofValue(exact, span), rows };
+      return;
     }
-    const [fewest] = shortLists.sort((a, b) => a.flat().length - b.flat().length);
-    if (fewest !== undefined) {
+    let fewest: PlaceRow[] | null = null;
+    for (const field of fields) {
+      const places: PlaceRow[] | null = yield* entriesUpTo(field, span, few);
+      if (places !== null && places.length < (fewest?.length ?? Number.POSITIVE_INFINITY)) fewest = places;
+    }
+    if (fewest !== null) {
       yield { places: sortedPlaces(fewest), rows };
       return;
     }
     yield { places: all, rows: quick };
-    const exactField = fields.find(isOneValue);
-    if (exactField !== undefined) {
-      yield { places: ofValue(exactField, span), rows };
+    if (exact !== undefined) {
+      yield { places: ofValue(exact, span), rows };
       return;
     }
     for (const field of fields) {
-      const batches = yield* entriesUpTo(field, span, sorted);
-      if (batches === null) continue;
-      yield { places: sortedPlaces(batches), rows };
+      const places = yield* entriesUpTo(field, span, sorted);
+      if (places === null) continue;
+      yield { places: sortedPlaces(places), rows };
       return;
     }
     yield { places: all, rows };
@@ -261,46 +260,44 @@ export function valueSearch(db: Database, turns: Turns, limits: ValueSearchLimit
   }
 
   /**
-   * The rows of a list by one way. Yields undefined for each row that doesn't belong to the list or that an earlier way has
-   * shown.
-   * @param shownCount number of rows that an earlier way has shown
-   * @returns the number of rows, and whether they were found within the limits
+   * The rows of a list by one way. Yields undefined for each row that doesn't belong to the list or is skipped.
+   * @param skipped number of rows that an earlier way has found
+   * @returns the number of found rows, and whether the limits allowed to read all
    */
   function* rowsBy<Item>(
     way: Way,
     { fields, read }: ContractList<Item>,
-    shownCount: number,
+    skipped: number,
     ...page: Parameters<RowSource<PlaceRow>['rows']>
-  ): Generator<Row<Item> | undefined, { matches: number; isWhole: boolean }> {
-    let [matches, rows, bytes] = [0, way.rows, limits.bytes];
+  ): Generator<Row<Item> | undefined, { found: number; isWhole: boolean }> {
+    let [found, rows, bytes] = [0, way.rows, limits.bytes];
     for (const place of walked(way.places).rows(...page)) {
       if (place === undefined) continue;
       const { item, bytes: size, fields: decode } = read(place);
       rows -= 1;
       bytes -= size;
-      if (rows < 0 || bytes < 0) return { matches, isWhole: false };
+      if (rows < 0 || bytes < 0) return { found, isWhole: false };
       const isFound = item !== null && (fields.length === 0 || meetsAll(fields, decode()));
-      if (isFound) matches += 1;
-      yield isFound && matches > shownCount ? { place, item } : undefined;
+      if (isFound) found += 1;
+      yield isFound && found > skipped ? { place, item } : undefined;
     }
-    return { matches, isWhole: true };
+    return { found, isWhole: true };
   }
 
   /** The rows of a list by one way after the other, until one finds them all within the limits. */
   const rowsOf = <Item>(list: ContractList<Item>): RowSource<Row<Item>> => ({
     *rows(...page) {
-      let [shownCount, isTried] = [0, false];
+      let skipped = 0;
       for (const way of waysTo(list)) {
         if (way === undefined) {
           yield;
           continue;
         }
-        isTried = true;
-        const { matches, isWhole } = yield* rowsBy(way, list, shownCount, ...page);
+        const { found, isWhole } = yield* rowsBy(way, list, skipped, ...page);
         if (isWhole) return;
-        shownCount = Math.max(shownCount, matches);
+        skipped = Math.max(skipped, found);
       }
-      if (isTried) throw tooMuch(limits);
+      throw tooMuch(limits);
     },
     keyOf: ({ place }) => placeKey(place),
   });
