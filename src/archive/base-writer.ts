@@ -1,13 +1,17 @@
 /**
- * Makes a base of an index in an archive. It sends each part once it is made, unless the archive already has the part. It
- * creates the manifest last, so an interrupted base leaves only parts, and the next base reuses them.
+ * Makes a base of an index in an archive:
  *
- * Also removes old bases, and a part if no base needs it in two consecutive runs, with a new base between them.
+ * 1. Send the rows of each table in parts, except those that the archive has (`sendTables`).
+ * 2. Wait until the archive has the entry of the base (`isArchived`).
+ * 3. Create the manifest (`createManifest`).
+ *
+ * So an interrupted base leaves only parts, and the next base reuses them.
+ *
+ * Also removes old bases (`retain`), and a part if no base needs it in two consecutive runs, with a new base between them.
  * `unneeded.json` lists the parts that no base needed in the first run. A host that makes a base sends these parts again, as if
  * the archive lacked them. Before it writes the manifest, it checks that the archive still has all other parts. So neither a
  * stale list nor a host that lost its lease leaves a base without its parts.
  */
-
 import { type Static, Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import { type Clock, pause } from '../base/clock.ts';
@@ -103,12 +107,19 @@ async function findEarlierBase(
   return null;
 }
 
-/** Returns the parts that an earlier base completed for its canonical blocks. It omits the last part, which may grow. */
-function reusable(earlier: BaseManifest | null, { name, grows }: BaseTable, reliable: ReadonlySet<string>): BasePart[] {
+/**
+ * Returns the parts that an earlier base completed for its canonical blocks, up to the first that the archive may lack. It
+ * omits the last part, which may grow.
+ */
+function reusable(
+  earlier: BaseManifest | null,
+  { name, grows }: BaseTable,
+  has: (part: string) => boolean,
+): BasePart[] {
   if (earlier === null || grows === null) return [];
   const parts = earlier.tables.find((table) => table.name === name)?.parts.slice(0, -1) ?? [];
   const end = lastAt(grows.column, earlier.height);
-  const first = parts.findIndex(({ sha256, to }) => to === undefined || to > end || !reliable.has(partName(sha256)));
+  const first = parts.findIndex(({ sha256, to }) => to === undefined || to > end || !has(partName(sha256)));
   return first < 0 ? parts : parts.slice(0, first);
 }
 
@@ -121,14 +132,72 @@ async function missingPart(store: ObjectStore, parts: Iterable<string>): Promise
   return [...parts].find((name) => !stored.has(name));
 }
 
-/** @throws TemporaryError if the archive lacks a part that a base relies on: another host removed it in the meantime */
-async function requireParts(store: ObjectStore, existing: ReadonlySet<string>): Promise<void> {
-  const missing = await missingPart(store, existing);
-  if (missing === undefined) return;
-  throw new TemporaryError(
-    `The archive at ${store.location} lacks ${missing}, which it had at the start of the base.`,
-    'Stackside starts another base, which uploads it again.',
-  );
+/** Sends the parts of a new base. The base relies on the parts that the archive had before. */
+async function partSender(store: ObjectStore) {
+  const stored = await reliableParts(store);
+  const reliedOn = new Set<string>();
+  const counts = { sentParts: 0, sentBytes: 0, reusedParts: 0 };
+  return {
+    counts,
+    isStored: (name: string): boolean => stored.has(name),
+
+    /** Adds parts of an earlier base, whose rows aren't read. */
+    reuse(parts: readonly BasePart[]): void {
+      for (const { sha256 } of parts) reliedOn.add(partName(sha256));
+      counts.reusedParts += parts.length;
+    },
+
+    /** Sends a part, unless the archive certainly has it. */
+    async send({ sha256 }: BasePart, content: Buffer): Promise<void> {
+      const name = partName(sha256);
+      if (stored.has(name)) {
+        reliedOn.add(name);
+        return;
+      }
+      const packed = await compressPart(content);
+      if (!(await store.create(name, packed))) reliedOn.add(name);
+      stored.add(name);
+      counts.sentParts += 1;
+      counts.sentBytes += packed.length;
+    },
+
+    /** @throws TemporaryError if the archive lacks a part that the base relies on: another host removed it in the meantime */
+    async requireParts(): Promise<void> {
+      const missing = await missingPart(store, reliedOn);
+      if (missing === undefined) return;
+      throw new TemporaryError(
+        `The archive at ${store.location} lacks ${missing}, which it had at the start of the base.`,
+        'Stackside starts another base, which uploads it again.',
+      );
+    },
+  };
+}
+
+type PartSender = Awaited<ReturnType<typeof partSender>>;
+
+/** Sends the rows of all tables. @returns the parts of each table; null if the signal stopped it */
+async function sendTables(
+  { snapshot, clock, report, signal, size = PART }: BaseWriterOptions,
+  earlier: BaseManifest | null,
+  sender: PartSender,
+): Promise<BaseTableParts[] | null> {
+  const tables: BaseTableParts[] = [];
+  for (const [index, table] of snapshot.tables.entries()) {
+    const parts = reusable(earlier, table, sender.isStored);
+    sender.reuse(parts);
+    const reusedBytes = parts.reduce((sum, { bytes }) => sum + bytes, 0);
+    const newRows = snapshot.rows(table, parts.at(-1)?.to ?? null);
+    for (const { content, ...part } of partsOfRows(newRows, reusedBytes, size)) {
+      await sender.send(part, content);
+      parts.push(part);
+      const { sentBytes } = sender.counts;
+      report({ table: table.name, number: index + 1, total: snapshot.tables.length, sentBytes });
+      await pause(clock, part.bytes / BYTES_PER_MS, signal);
+      if (signal.aborted) return null;
+    }
+    tables.push({ name: table.name, columns: table.columns.map((column) => column.name), parts });
+  }
+  return tables;
 }
 
 /** Waits until the archive has the entry of the base. @returns false if the signal stopped the wait */
@@ -166,64 +235,45 @@ function toManifest(
 }
 
 /**
+ * Creates the manifest of a base, if the archive has all its parts before and after that.
+ * @returns false if the signal stopped it
+ * @throws TemporaryError if another host removed a part
+ */
+async function createManifest(
+  { store, signal }: BaseWriterOptions,
+  name: string,
+  manifest: BaseManifest,
+  sender: PartSender,
+): Promise<boolean> {
+  await sender.requireParts();
+  if (signal.aborted) return false;
+  await store.create(name, await packManifest(manifest));
+  try {
+    await sender.requireParts();
+  } catch (error) {
+    // Another host removed a part between the two checks, so this host has lost its lease.
+    await store.remove(name);
+    throw error;
+  }
+  return true;
+}
+
+/**
  * Makes a base.
  * @param state of the snapshot
  * @returns null if the archive already has the base and its parts, or the signal stopped it
  * @throws OperatorError if the store or the index can't be read, or the store can't be written
  */
 export async function makeBase(options: BaseWriterOptions, state: BaseState): Promise<NewBase | null> {
-  const { store, snapshot, clock, report, signal, size = PART } = options;
-  const name = baseName(state.position);
+  const { store } = options;
   const earlier = await findEarlierBase(options, state);
-  if (earlier?.position === state.position.id && (await missingPart(store, partNames(earlier))) === undefined)
-    return null;
-  const reliable = await reliableParts(store);
-  /** Parts that this run did not create. */
-  const existing = new Set<string>();
-  let [sentParts, sentBytes, reusedParts] = [0, 0, 0];
-
-  /** Sends a part, unless the archive certainly has it. */
-  async function send(object: string, content: Buffer): Promise<void> {
-    if (reliable.has(object)) {
-      existing.add(object);
-      return;
-    }
-    const packed = await compressPart(content);
-    if (!(await store.create(object, packed))) existing.add(object);
-    reliable.add(object);
-    sentParts += 1;
-    sentBytes += packed.length;
-  }
-
-  const tables: BaseTableParts[] = [];
-  for (const [index, table] of snapshot.tables.entries()) {
-    const parts = reusable(earlier, table, reliable);
-    reusedParts += parts.length;
-    for (const { sha256 } of parts) existing.add(partName(sha256));
-    const reusedBytes = parts.reduce((sum, { bytes }) => sum + bytes, 0);
-    const newRows = snapshot.rows(table, parts.at(-1)?.to ?? null);
-    for (const { content, ...part } of partsOfRows(newRows, reusedBytes, size)) {
-      await send(partName(part.sha256), content);
-      parts.push(part);
-      report({ table: table.name, number: index + 1, total: snapshot.tables.length, sentBytes });
-      await pause(clock, part.bytes / BYTES_PER_MS, signal);
-      if (signal.aborted) return null;
-    }
-    tables.push({ name: table.name, columns: table.columns.map((column) => column.name), parts });
-  }
-  if (!(await isArchived(options, state))) return null;
-  await requireParts(store, existing);
-  const manifest = toManifest(options, state, tables);
-  if (signal.aborted) return null;
-  await store.create(name, await packManifest(manifest));
-  try {
-    await requireParts(store, existing);
-  } catch (error) {
-    // Another host removed a part between the two checks, so this host has lost its lease.
-    await store.remove(name);
-    throw error;
-  }
-  return { name, manifest, sentParts, sentBytes, reusedParts };
+  const isSame = earlier?.position === state.position.id;
+  if (isSame && (await missingPart(store, partNames(earlier))) === undefined) return null;
+  const sender = await partSender(store);
+  const tables = await sendTables(options, earlier, sender);
+  if (tables === null || !(await isArchived(options, state))) return null;
+  const [name, manifest] = [baseName(state.position), toManifest(options, state, tables)];
+  return (await createManifest(options, name, manifest, sender)) ? { name, manifest, ...sender.counts } : null;
 }
 
 const UNNEEDED = 'unneeded.json';
