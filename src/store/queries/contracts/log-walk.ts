@@ -23,8 +23,8 @@ import { query, type Stored, statements } from '../../rows/statement.ts';
 import { keyRange, pathKey } from '../../rows/value-keys.ts';
 import { type Span, spanOf } from '../blocks/windows.ts';
 import { down, type ListedRows, orderedList, reversed, walked } from '../list.ts';
-import { numbers } from '../numbers.ts';
-import { emptyPage, MAX_FILTERED_ROWS, type RowSource, readLongPage } from '../page.ts';
+import { NOBODY, numbers } from '../numbers.ts';
+import { MAX_FILTERED_ROWS, type RowSource, readLongPage } from '../page.ts';
 import { contractLogs, foundLogQuery } from './contract-search.ts';
 import {
   entriesOfValue,
@@ -88,7 +88,7 @@ export const sql = {
     SELECT contract_id, topic FROM ${logs} AND position = ?1 AND event_index = ?2`,
   callCount: query<Stored<'counters', 'count'>, [string]>`
     SELECT count FROM counters WHERE kind = ${COUNTER.calls} AND key = ?1`,
-  transaction: query<Stored<'transactions', 'type' | 'sender_id' | 'function_name'>, [number]>`
+  transaction: query<TransactionRow, [number]>`
     SELECT type, sender_id, function_name FROM transactions WHERE position = ?1`,
   value: query<Stored<'events', 'value'>, [number, number]>`
     SELECT value FROM events WHERE position = ?1 AND event_index = ?2`,
@@ -96,10 +96,13 @@ export const sql = {
 
 type ContractRow = Stored<'principals', 'address' | 'id'> & { logs: number };
 
-/** A list of transactions, and its length. */
+type TransactionRow = Stored<'transactions', 'type' | 'sender_id' | 'function_name'>;
+
+/** The transactions that a filter requires, and their number. */
 interface Transactions {
   rows: (span: Span) => ListedRows<Stored<'transactions', 'position'>>;
   count: number;
+  includes(row: TransactionRow): boolean;
 }
 
 const NO_BYTES = new Uint8Array(0);
@@ -179,8 +182,6 @@ export function logWalk(db: Database, turns: Turns, limits: Partial<LogWalkLimit
     return null;
   }
 
-  const isDeployedBy = (deployer: string, id: number): boolean => addressOf(id).startsWith(`${deployer}.`);
-
   const contractsOf = async (source: LoggingContracts, pause: Pause): Promise<ContractRow[] | null> =>
     'deployer' in source
       ? deployedBy(source.deployer, pause)
@@ -244,47 +245,61 @@ export function logWalk(db: Database, turns: Turns, limits: Partial<LogWalkLimit
     return contracts === null ? [read.chain([], span)] : logsOf(contracts, fields, span);
   }
 
-  /** Logs of several contracts, or of all of a deployer. */
-  return async (filter: LogsFilter, limit: number, cursor: Cursor | null): Promise<Page<FoundLog, number | null>> => {
-    const { contracts: source, topic, sender: origin, functionName, order, heights, fields } = filter;
-    const pause = turns.longWork();
-    const sender = origin === null ? null : read.sender.get(origin);
-    const contracts = await contractsOf(source, pause);
-    const isFiltered = topic !== null || origin !== null || functionName !== null || fields.length > 0;
-    const isWindow = heights.from !== null || heights.to !== null;
-    const total = contracts === null || isFiltered || isWindow ? null : logsIn(contracts);
-    if (contracts?.length === 0 || (origin !== null && sender === null)) return emptyPage(total, cursor);
-
-    const ids = contracts === null ? null : new Set(contracts.map(({ id }) => id));
-    const includes = (id: number) => ids?.has(id) ?? ('deployer' in source && isDeployedBy(source.deployer, id));
-
+  /** The transactions with a sender, and those that call a function, if the filter has them. */
+  function transactionsOf({ sender: address, functionName }: LogsFilter): Transactions[] {
     const transactions: Transactions[] = [];
-    if (sender !== null) transactions.push({ rows: (span) => read.sent([sender.id], span), count: sender.sent });
-    if (functionName !== null) {
-      const count = read.callCount.get(functionName)?.count ?? 0;
-      transactions.push({ rows: (span) => read.calls([functionName], span), count });
+    if (address !== null) {
+      const { id, sent: count } = read.sender.get(address) ?? { id: NOBODY, sent: 0 };
+      transactions.push({ rows: (span) => read.sent([id], span), count, includes: (row) => row.sender_id === id });
     }
-    /** Whether the transaction at a position has the sender and the called function. */
-    function isFromTransactions(position: number): boolean {
+    if (functionName !== null) {
+      transactions.push({
+        rows: (span) => read.calls([functionName], span),
+        count: read.callCount.get(functionName)?.count ?? 0,
+        includes: (row) => row.type === PAYLOAD.contract_call && row.function_name === functionName,
+      });
+    }
+    return transactions;
+  }
+
+  /** Makes a function that judges a place by all conditions of a filter. */
+  function judgeOf(
+    { contracts: source, topic, fields }: LogsFilter,
+    contracts: readonly ContractRow[] | null,
+    transactions: readonly Transactions[],
+  ): (place: PlaceRow) => JudgedPlace {
+    const ids = contracts === null ? null : new Set(contracts.map(({ id }) => id));
+    const includes = (id: number): boolean =>
+      ids?.has(id) ?? ('deployer' in source && addressOf(id).startsWith(`${source.deployer}.`));
+    function isInTransactions(position: number): boolean {
       if (transactions.length === 0) return true;
       const row = read.transaction.get(position);
-      if (sender !== null && sender.id !== row?.sender_id) return false;
-      return functionName === null || (row?.type === PAYLOAD.contract_call && row.function_name === functionName);
+      return row !== null && transactions.every((each) => each.includes(row));
     }
-
-    function judge(place: PlaceRow): JudgedPlace {
+    return (place) => {
       const judged = (meets: boolean, cost = 1): JudgedPlace => ({ ...place, meets, cost });
-      if (!isFiltered && contracts !== null) return judged(true);
       const { position, event_index: eventIndex } = place;
       const log = read.log.get(position, eventIndex);
       if (log?.contract_id == null || !includes(log.contract_id)) return judged(false);
-      if ((topic !== null && topic !== log.topic) || !isFromTransactions(position)) return judged(false);
+      if ((topic !== null && topic !== log.topic) || !isInTransactions(position)) return judged(false);
       if (fields.length === 0) return judged(true);
       const value = read.value.get(position, eventIndex)?.value ?? NO_BYTES;
       return judged(meetsAll(fields, fieldsOf(value)), DECODED.places + Math.floor(value.length / DECODED.bytes));
-    }
+    };
+  }
 
+  /** Logs of several contracts, or of all of a deployer. */
+  return async (filter: LogsFilter, limit: number, cursor: Cursor | null): Promise<Page<FoundLog, number | null>> => {
+    const { contracts: source, topic, order, heights, fields } = filter;
+    const pause = turns.longWork();
+    const contracts = await contractsOf(source, pause);
+    const transactions = transactionsOf(filter);
     const ways = waysTo(contracts, transactions, fields, spanOf(heights));
+    const isFiltered = contracts === null || topic !== null || transactions.length > 0 || fields.length > 0;
+    const isWhole = !isFiltered && heights.from === null && heights.to === null;
+    const judge = isFiltered
+      ? judgeOf(filter, contracts, transactions)
+      : (place: PlaceRow): JudgedPlace => ({ ...place, meets: true, cost: 1 });
     const logs: RowSource<JudgedPlace> = {
       rows: (key, isBackward) => merged(ways, key, isBackward).map(judge),
       keyOf: placeKey,
@@ -293,7 +308,7 @@ export function logWalk(db: Database, turns: Turns, limits: Partial<LogWalkLimit
       {
         limit,
         cursor,
-        total,
+        total: isWhole ? logsIn(contracts) : null,
         maxRows,
         ...(order === 'desc' ? logs : reversed(logs)),
         meets: ({ meets }) => meets,
