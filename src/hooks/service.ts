@@ -12,7 +12,7 @@ import { alerts } from './delivery/alerts.ts';
 import { type AttemptResult, type DeliveryIdentity, type DeliveryRules, deliveryRequest } from './delivery/attempt.ts';
 import { type Dispatcher, dispatcher } from './delivery/dispatcher.ts';
 import { deliveryResults, resultWriter } from './delivery/results.ts';
-import { openedSecrets, type Sealing } from './delivery/sealing.ts';
+import { type Sealing, secretReader } from './delivery/sealing.ts';
 import type { HookCommands, HookMachine } from './machine.ts';
 import { type HookCounters, type HookLog, type HookTimers, untimedHooks } from './reporting.ts';
 import { retention } from './retention.ts';
@@ -72,7 +72,7 @@ export function startChainhooks(options: HookOptions) {
   const { counters } = engine;
   const commands = commandsOf<HookCommands>(options.commander ?? ingest.commander(clock, random));
   const { alertUrl: url } = rules;
-  const secrets = openedSecrets(store.secrets, sealing, log);
+  const secrets = secretReader(store.secrets, sealing, log);
   secrets.report();
   const outgoing = { guard: targets, rules, log, userAgent, clock, random, send };
   const notices = alerts({ ...outgoing, url, secrets, logIdentity: store.logIdentity });

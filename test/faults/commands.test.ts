@@ -13,7 +13,7 @@ import { operatorErrorOf } from '../../src/base/system-errors.ts';
 import { runExport } from '../../src/commands/data/export.ts';
 import { runImport } from '../../src/commands/data/import.ts';
 import { adminKeyFile, adminKeyOf } from '../../src/hooks/access/keys.ts';
-import { madeSealing, secretsKeyFile, storedSealing } from '../../src/hooks/delivery/sealing.ts';
+import { loadOrCreateSealing, loadSealing, secretsKeyFile } from '../../src/hooks/delivery/sealing.ts';
 import { silentMachine } from '../../src/hooks/machine.ts';
 import { readSettings } from '../../src/settings/config.ts';
 import { directoryFiles } from '../../src/storage/location.ts';
@@ -154,9 +154,9 @@ const commands: readonly Command[] = [
     name: 'the key of signing secrets',
     act(folder) {
       const place = { data: inData(folder), clusterKey: null };
-      const sealed = madeSealing(place).seal('me', new Uint8Array(32));
+      const sealed = loadOrCreateSealing(place).seal('me', new Uint8Array(32));
       // The stored key opens a secret that was sealed with the new key.
-      expect(storedSealing(place)?.open('me', sealed)).toEqual(Buffer.alloc(32));
+      expect(loadSealing(place)?.open('me', sealed)).toEqual(Buffer.alloc(32));
     },
     result: (folder) => readFileSync(secretsKeyFile(inData(folder)), 'utf8').length,
   },

@@ -5,7 +5,7 @@ import { chmodSync, cpSync, mkdirSync, readdirSync, readFileSync, rmSync, statSy
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { list } from '../../src/commands/hooks/hooks.ts';
-import { sealingWith, secretsKeyFile } from '../../src/hooks/delivery/sealing.ts';
+import { makeSealing, secretsKeyFile } from '../../src/hooks/delivery/sealing.ts';
 import { backupOf, restored } from '../support/data/backup.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
 import { emptyDirectory } from '../support/data/ingest.ts';
@@ -333,16 +333,16 @@ test('a rotation while deliveries wait survives a restart, and the next rotation
 });
 
 describe('an encrypted secret', () => {
-  const sealing = sealingWith(A, B);
+  const sealing = makeSealing(A, B);
   const secret = new Uint8Array(32).fill(7);
 
   test('decrypts only for its consumer, and only if unchanged', async () => {
     const sealed = sealing.seal('me', secret);
     expect(sealing.open('me', sealed)).toEqual(Buffer.from(secret));
     expect(sealing.open('you', sealed)).toBeNull();
-    expect(sealingWith(B).open('me', sealed)).toBeNull();
-    expect(sealingWith().open('me', sealed)).toBeNull();
-    expect(sealingWith(B, A).open('me', sealed)).toEqual(Buffer.from(secret));
+    expect(makeSealing(B).open('me', sealed)).toBeNull();
+    expect(makeSealing().open('me', sealed)).toBeNull();
+    expect(makeSealing(B, A).open('me', sealed)).toEqual(Buffer.from(secret));
     await assertProperty(
       fc.property(fc.uint8Array({ maxLength: 100 }), fc.nat(sealed.length), fc.nat(255), (bytes, offset, flip) => {
         expect(sealing.open('me', bytes)).toBeNull();
@@ -378,7 +378,7 @@ test.each(['the key that is back', 'a new secret'])(
     using target = receiver();
     target.answer = () => new Response('', { status: 500 });
     const clock = { time: 1_800_000_000_000 };
-    const openWith = (key: string) => directHooks({ directory: directory.path, clock, sealing: sealingWith(key) });
+    const openWith = (key: string) => directHooks({ directory: directory.path, clock, sealing: makeSealing(key) });
     let uuid: string;
     const untilTried = (direct: DirectHooks, times: number) =>
       until(() => direct.deliveries(uuid)[0]?.attempts === times);

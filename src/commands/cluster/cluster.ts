@@ -18,7 +18,7 @@ import {
   LogUnknownOutcomeError,
 } from '../../cluster/shared-log.ts';
 import { toHex } from '../../codec/hex.ts';
-import { type KeyLocation, madeSealing, openedSecrets, secretsKeyFile } from '../../hooks/delivery/sealing.ts';
+import { type KeyLocation, loadOrCreateSealing, secretReader, secretsKeyFile } from '../../hooks/delivery/sealing.ts';
 import type { SettingsOf } from '../../settings/config.ts';
 import { indexPath, journalPath, openReader } from '../../store/files/database.ts';
 import type { JournalReader } from '../../store/files/journal.ts';
@@ -158,11 +158,11 @@ async function mendLog(log: PostgresLog, journal: JournalReader): Promise<void> 
  */
 function sharedKey(place: KeyLocation): string {
   const { data, clusterKey } = place;
-  const sealing = madeSealing(place);
+  const sealing = loadOrCreateSealing(place);
   const file = clusterKey ?? secretsKeyFile(data);
   if (!existsSync(indexPath(data))) return file;
   using db = openReader(data);
-  const unreadableSecrets = openedSecrets(hookSecrets(db), sealing, () => {}).unreadable();
+  const unreadableSecrets = secretReader(hookSecrets(db), sealing, () => {}).unreadable();
   if (unreadableSecrets.length > 0) {
     process.stderr.write(
       `Warning: the key in ${file} does not open the signing secrets of ${unreadableSecrets.length} consumers. Add the line with their key to the file, or have the consumers create new secrets.\n`,

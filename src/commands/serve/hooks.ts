@@ -5,7 +5,7 @@ import type { Lease } from '../../cluster/lease-keeper.ts';
 import { type Access, access } from '../../hooks/access/access.ts';
 import { adminKeyOf, keysOf, namedAdminKey, OPERATOR, type WrongKeys, wrongKeys } from '../../hooks/access/keys.ts';
 import { openSessions, type Sessions } from '../../hooks/access/sessions.ts';
-import { servedSealing } from '../../hooks/delivery/sealing.ts';
+import { sealingForServer } from '../../hooks/delivery/sealing.ts';
 import type { HookTimers } from '../../hooks/reporting.ts';
 import { hookBackfills } from '../../hooks/routes/backfills.ts';
 import { deliveryLog } from '../../hooks/routes/deliveries.ts';
@@ -113,7 +113,7 @@ export function serveHooks(options: ServeHooksOptions): ServedHooks {
   const hooks = startChainhooks({
     ...options,
     rules: toRules(settings, deliveryRules),
-    sealing: servedSealing(settings, settings.cluster !== null, log),
+    sealing: sealingForServer(settings, settings.cluster !== null, log),
     clock,
     random,
     send,

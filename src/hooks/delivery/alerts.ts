@@ -11,7 +11,7 @@ import { webhookId } from '../evaluation/payload.ts';
 import type { HookLog } from '../reporting.ts';
 import { attempt, type DeliveryRules, isSuccess, retryWait } from './attempt.ts';
 import { failureOf } from './failure.ts';
-import type { OpenedSecrets } from './sealing.ts';
+import type { SecretReader } from './sealing.ts';
 import { signatureHeader } from './signature.ts';
 
 const ATTEMPTS = 3;
@@ -29,7 +29,7 @@ const OPERATOR = Symbol('operator');
 interface AlertOptions extends Outgoing {
   /** URL of the operator; null for alerts to the owners of hooks only. */
   url: string | null;
-  secrets: OpenedSecrets;
+  secrets: SecretReader;
   /** Identity of the log, in hex; part of the ids of alerts. */
   logIdentity: () => string;
   rules: DeliveryRules;

@@ -14,7 +14,7 @@ import {
 import type { Attempt, Delivery, HookRecord } from '../../store/hooks/model.ts';
 import type { QueueName, Reason } from '../../store/rows/enums.ts';
 import { parseDefinition } from '../definition/definition.ts';
-import type { OpenedSecrets } from './sealing.ts';
+import type { SecretReader } from './sealing.ts';
 import { secretHeaders } from './signature.ts';
 
 /** Rules of attempts: timeouts, retries and concurrency. */
@@ -121,7 +121,7 @@ export interface DeliveryIdentity extends Pick<Delivery, 'webhookId' | 'sequence
 }
 
 interface RequestOptions extends Outgoing {
-  secrets: OpenedSecrets;
+  secrets: SecretReader;
   rules: DeliveryRules;
   userAgent: string;
 }

@@ -36,14 +36,14 @@ function deriveKey(text: string): Key {
   return { key: derived.subarray(0, KEY_BYTES), id: derived.subarray(KEY_BYTES) };
 }
 
-function sealedWith({ key, id }: Key, consumer: string, secret: Uint8Array): Uint8Array {
+function sealSecret({ key, id }: Key, consumer: string, secret: Uint8Array): Uint8Array {
   const nonce = crypto.getRandomValues(new Uint8Array(NONCE_BYTES));
   const cipher = createCipheriv(CIPHER, key, nonce).setAAD(Buffer.from(consumer));
   const sealed = Buffer.concat([cipher.update(secret), cipher.final()]);
   return Buffer.concat([id, nonce, cipher.getAuthTag(), sealed]);
 }
 
-function openedWith({ key }: Key, consumer: string, sealed: Buffer): Uint8Array | null {
+function openSecret({ key }: Key, consumer: string, sealed: Buffer): Uint8Array | null {
   const [nonce, rest] = [sealed.subarray(ID_BYTES, ID_BYTES + NONCE_BYTES), sealed.subarray(ID_BYTES + NONCE_BYTES)];
   if (rest.length < TAG_BYTES) return null;
   const decipher = createDecipheriv(CIPHER, key, nonce)
@@ -59,12 +59,12 @@ function openedWith({ key }: Key, consumer: string, sealed: Buffer): Uint8Array 
 }
 
 /** Makes the sealing of key texts: the first seals, all open. Without texts, nothing can be sealed. */
-export function sealingWith(...texts: readonly string[]): Sealing {
+export function makeSealing(...texts: readonly string[]): Sealing {
   const keys = texts.map(deriveKey);
   const [newest] = keys;
   return {
     seal(consumer, secret) {
-      if (newest !== undefined) return sealedWith(newest, consumer, secret);
+      if (newest !== undefined) return sealSecret(newest, consumer, secret);
       throw new HookProblem(
         409,
         "This server can't encrypt secrets; the operator finds the reason in the server's log",
@@ -73,7 +73,7 @@ export function sealingWith(...texts: readonly string[]): Sealing {
     open(consumer, sealed) {
       const bytes = Buffer.from(sealed);
       const key = keys.find(({ id }) => bytes.subarray(0, ID_BYTES).equals(id));
-      return key === undefined ? null : openedWith(key, consumer, bytes);
+      return key === undefined ? null : openSecret(key, consumer, bytes);
     },
   };
 }
@@ -84,10 +84,10 @@ const UNREADABLE =
 /** Maximum consumers in a log line. */
 const MAX_LISTED = 10;
 
-export type OpenedSecrets = ReturnType<typeof openedSecrets>;
+export type SecretReader = ReturnType<typeof secretReader>;
 
 /** Opens the stored secrets of consumers on demand. */
-export function openedSecrets(stored: HookReads['secrets'], { open }: Sealing, log: HookLog) {
+export function secretReader(stored: HookReads['secrets'], { open }: Sealing, log: HookLog) {
   /** Consumers that the log has named. */
   let reported = new Set<string>();
 
@@ -147,7 +147,7 @@ const MIN_TEXT = 32;
 /** @throws OperatorError if a line is too short, or there is none */
 function parseSealing(file: string, text: string): Sealing {
   const lines = text.split('\n').map((line) => line.trim());
-  if (lines.every(({ length }) => length >= MIN_TEXT)) return sealingWith(...lines);
+  if (lines.every(({ length }) => length >= MIN_TEXT)) return makeSealing(...lines);
   throw new OperatorError(
     `${file} has a line with fewer than ${MIN_TEXT} characters, which can't be a key.`,
     'Restore the file. If it is lost, delete it; in a cluster, create one with openssl rand -hex 32 and copy it to all hosts. Consumers then need new secrets.',
@@ -165,7 +165,7 @@ export interface KeyLocation {
  * Returns the sealing with the key file that the operator named, or else the data directory's; null if the directory has none.
  * @throws OperatorError if the file can't be read, if every user may read the named file, or if it lacks a key
  */
-export function storedSealing({ data, clusterKey }: KeyLocation): Sealing | null {
+export function loadSealing({ data, clusterKey }: KeyLocation): Sealing | null {
   if (clusterKey !== null) return parseSealing(clusterKey, secretFileText(clusterKey, '--cluster-key'));
   const file = secretsKeyFile(data);
   const text = storedSecret(file);
@@ -173,20 +173,20 @@ export function storedSealing({ data, clusterKey }: KeyLocation): Sealing | null
 }
 
 /**
- * Like `storedSealing`, but makes the key file if there is none. Only for the process that has the directory's lock.
+ * Like `loadSealing`, but makes the key file if there is none. Only for the process that has the directory's lock.
  * @throws OperatorError if the file can't be read or written, or holds no key
  */
-export const madeSealing = (location: KeyLocation): Sealing =>
-  storedSealing(location) ?? sealingWith(createSecret(secretsKeyFile(location.data)));
+export const loadOrCreateSealing = (location: KeyLocation): Sealing =>
+  loadSealing(location) ?? makeSealing(createSecret(secretsKeyFile(location.data)));
 
 /**
  * The sealing of a server. A host of a cluster doesn't make a key, since the other hosts would lack it.
  * @param isShared whether the server is a host of a cluster
  */
-export function servedSealing(location: KeyLocation, isShared: boolean, log: HookLog): Sealing {
+export function sealingForServer(location: KeyLocation, isShared: boolean, log: HookLog): Sealing {
   try {
-    if (!isShared) return madeSealing(location);
-    const sealing = storedSealing(location);
+    if (!isShared) return loadOrCreateSealing(location);
+    const sealing = loadSealing(location);
     if (sealing !== null) return sealing;
     throw new OperatorError(
       `The key for signing secrets is missing: ${secretsKeyFile(location.data)} doesn't exist.`,
@@ -195,6 +195,6 @@ export function servedSealing(location: KeyLocation, isShared: boolean, log: Hoo
   } catch (error) {
     if (!(error instanceof OperatorError)) throw error;
     log({ event: 'hook_key_unusable', problem: error.message, remedy: error.remedy });
-    return sealingWith();
+    return makeSealing();
   }
 }

@@ -10,7 +10,7 @@ import { STATEMENT_MS, WAITING_COMMIT } from '../../../src/cluster/postgres-engi
 import { openPostgresLog, PostgresLog } from '../../../src/cluster/postgres-log.ts';
 import { LogUnavailableError } from '../../../src/cluster/shared-log.ts';
 import { clusterLines, initCluster, reportCluster } from '../../../src/commands/cluster/cluster.ts';
-import { madeSealing, secretsKeyFile } from '../../../src/hooks/delivery/sealing.ts';
+import { loadOrCreateSealing, secretsKeyFile } from '../../../src/hooks/delivery/sealing.ts';
 import type { ReceivedEvent } from '../../../src/store/ingest/ingest.ts';
 import { openHost } from '../../cluster/open-host.ts';
 import { clusterTests } from '../../e2e/cluster-tests.ts';
@@ -187,7 +187,7 @@ describeWith('PostgreSQL', hasPostgres, () => {
   test('cluster init copies chainhooks with their sealed secrets, and names the key file', async () => {
     using directory = ingestOf(simulatedEvents({ seed: 5, blocks: 2 }));
     const data = directory.path;
-    const sealing = madeSealing({ data, clusterKey: null });
+    const sealing = loadOrCreateSealing({ data, clusterKey: null });
     let secret: string | null;
     {
       await using single = directHooks({ directory: data, sealing });

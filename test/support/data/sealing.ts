@@ -1,4 +1,4 @@
 /** The key for signing secrets, for tests without a key file. */
-import { sealingWith } from '../../../src/hooks/delivery/sealing.ts';
+import { makeSealing } from '../../../src/hooks/delivery/sealing.ts';
 
-export const sealing = sealingWith('a text of more than 32 characters, for tests');
+export const sealing = makeSealing('a text of more than 32 characters, for tests');
