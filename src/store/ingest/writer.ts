@@ -148,26 +148,25 @@ export class Writer {
   isLive = false;
   readonly #options: WriterOptions;
   readonly #applier: ReturnType<typeof entryApplier>;
+  /** Timer for the commit of the pending group; null if each event has a separate commit. */
+  readonly #timer: GroupTimer | null;
   #state: FileState = 'unknown';
-  /** Null if none is open. */
+  /** The transaction with entries that only the writer sees; null if none is open. */
   #transaction: Transaction | null = null;
+  /** Bytes of the pending group. */
+  #bytes = 0;
+  /** The last entry in the index's open transaction; null until it is read. */
+  #position: Head | null = null;
+  #committedPosition: Head = LOG_START;
   /** Counts transactions that were opened or whose changes were lost. */
   #changes = 0;
-  /** Whether the open transaction of the index includes all rows that were buffered in memory. */
+  /** Whether the index's open transaction includes all rows that were buffered in memory. */
   #isStored = false;
   /**
    * Whether to wait for a lock of another process. The wait blocks this thread, so the writer waits only once until the lock
    * is free.
    */
   #waitsForLocks = true;
-  /** The last entry in the index's open transaction; null until it is read. */
-  #position: Head | null = null;
-  #committedPosition: Head = LOG_START;
-  /** Bytes of the pending group. */
-  #bytes = 0;
-  /** Timer for the commit of the pending group; null if each event has a separate commit. */
-  readonly #timer: GroupTimer | null;
-
   /** Number of the journal's last entry that is applied. */
   #upTo: number;
 
@@ -460,8 +459,10 @@ export class Writer {
   #finish(durability: Exclude<Durability, 'end'>): void {
     if (this.#transaction === null) return;
     const { entries, sourcePositions } = this.#transaction;
+    // While writes fail, each event tries a full commit.
+    const isFailing = this.#timer !== null && this.#options.health.failing() !== null;
     if (entries.length === 0 && sourcePositions.size === 0) this.#discardEmptyTransaction();
-    else if (durability === 'each') this.#commitBoth();
+    else if (durability === 'each' || isFailing) this.#commitBoth();
     else this.#commitGroup();
   }
 
@@ -485,26 +486,17 @@ export class Writer {
    * @throws StoreUnavailableError; then it is rolled back, or in the journal
    */
   #commitGroup(): void {
-    // While writes fail, each event tries a full commit.
-    if (this.#timer !== null && this.#options.health.failing() !== null) {
-      this.#commitBoth();
-      return;
-    }
     this.#undoOnError(() => this.#commitJournal());
     this.#state = 'pending';
     this.#bytes += this.#entries.reduce((sum, { event }) => sum + (event.prepared?.length ?? event.text.length), 0);
     this.#recordDurable();
-    if (this.#timer === null) {
-      if (this.#bytes < GROUP_BYTES_OF_IMPORT) return;
+    if (this.#timer !== null) {
+      if (this.#bytes >= GROUP_BYTES) this.publish();
+      else this.#timer.schedule();
+    } else if (this.#bytes >= GROUP_BYTES_OF_IMPORT) {
       this.#commitPending();
       collectAll();
-      return;
     }
-    if (this.#bytes >= GROUP_BYTES) {
-      this.publish();
-      return;
-    }
-    this.#timer.schedule();
   }
 
   /**
