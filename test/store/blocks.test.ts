@@ -1,6 +1,7 @@
 /** Lists of blocks, Bitcoin blocks and logs against a plain reading of the tables, page by page and at their edges. */
 import { Database } from 'bun:sqlite';
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { bytesEqual } from '../../src/base/bytes-equal.ts';
 import { ANCHORED_SEQUENCE } from '../../src/chain/block.ts';
 import { indexPath } from '../../src/store/files/database.ts';
 import type { ChainBlock } from '../../src/store/model/block.ts';
@@ -238,7 +239,7 @@ describe('the logs of a contract', () => {
   const pageFrom = (item: EventLocation | null, offset = 0, limit = 1) => ask(limit, { cursor: null, item, offset });
   /** Returns the position of a log. */
   const placeOf = ({ txId, eventIndex }: ContractLog): EventLocation =>
-    logs.find((log) => Buffer.compare(log.txId, txId) === 0 && log.place.eventIndex === eventIndex)!.place;
+    logs.find((log) => bytesEqual(log.txId, txId) && log.place.eventIndex === eventIndex)!.place;
   const firstOf = (page: Page<ContractLog> | undefined) => page?.items.map(placeOf)[0];
 
   test('are listed from any of them', async () => {

@@ -1,6 +1,7 @@
 import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
+import { bytesEqual } from '../../src/base/bytes-equal.ts';
 import type { Dictionaries } from '../../src/store/effects/dictionary.ts';
 import { indexPath } from '../../src/store/files/database.ts';
 import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
@@ -371,7 +372,7 @@ test('if many transactions with one nonce come back, each is looked up only a fe
     let matches = 0;
     const moved = new Map<number, number>();
     const rows = {
-      find: (txId: Uint8Array) => pending.find((row) => Buffer.compare(row.tx_id, txId) === 0) ?? null,
+      find: (txId: Uint8Array) => pending.find((row) => bytesEqual(row.tx_id, txId)) ?? null,
       using({ sender, nonce, payer, payerNonce }: Spends) {
         const uses =
           (account: number, by: bigint) =>

@@ -2,6 +2,7 @@
 import { Database } from 'bun:sqlite';
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
+import { bytesEqual } from '../../src/base/bytes-equal.ts';
 import { poxAddressText } from '../../src/codec/bitcoin-address.ts';
 import { clarity } from '../../src/codec/clarity-encode.ts';
 import { cycles } from '../../src/devnet/pox.ts';
@@ -307,9 +308,7 @@ async function recount(db: Database, read: Reader, staker: string): Promise<Stac
     }
     if (cycles.startOf(cycle) >= unlock) continue;
     for (const row of terms.filter((term) => term.cycle === cycle)) {
-      const { print } = prints.find(
-        ({ txId, eventIndex }) => Buffer.compare(txId, row.tx) === 0 && eventIndex === row.index,
-      )!;
+      const { print } = prints.find(({ txId, eventIndex }) => bytesEqual(txId, row.tx) && eventIndex === row.index)!;
       const address = poxAddressText(print.poxAddress!, 'testnet');
       const isIn = (block: { height: number }) => cycles.of(block.height) === cycle;
       rewards.push({
