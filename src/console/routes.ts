@@ -4,7 +4,7 @@ import { Type } from '@sinclair/typebox';
 import { type Lazy, lazy } from '../base/cache.ts';
 import { percentDecoded } from '../codec/utf8.ts';
 import { acceptsHtml, type Packed, packedAnswer } from '../http/content-coding.ts';
-import { notFound, UnknownRouteError } from '../http/errors.ts';
+import { notFound, unknownRoute } from '../http/errors.ts';
 import { pathOf } from '../http/request-url.ts';
 import { Redirect, type Route, route } from '../http/route.ts';
 import type { ConsoleBundle } from './bundle.ts';
@@ -58,15 +58,16 @@ const common = {
   history: 'none',
   snapshot: false,
   response: Type.Void(),
+  refusals: { 400: 'The path is malformed' },
   // A page has several files, which cost nothing to read.
   cost: 0,
 } as const;
 
-/** Returns the response to clients that don't accept HTML: a redirect to the data of the page, or a 404. */
+/** Returns the response to clients that don't accept HTML: a redirect to the data of the page, or an error. */
 function redirectToData(path: string, request: Request): Redirect {
   if (path === pagePaths.overview) return new Redirect('/extended', 301);
   if (path === pagePaths.reference) return new Redirect('/docs/json');
-  throw new UnknownRouteError(request);
+  throw unknownRoute(request);
 }
 
 /** Returns the 404 of an unknown path: the console's page for a browser; null for other clients. */
@@ -103,7 +104,7 @@ export const consoleRoutes: readonly Route[] = [
       operationId: `console-explorer-${path.split('/')[1]}`,
       summary: 'Leads from a path of the public explorer to the page of the console',
       handle({ request }) {
-        if (!acceptsHtml(request)) throw new UnknownRouteError(request);
+        if (!acceptsHtml(request)) throw unknownRoute(request);
         const id = percentDecoded(pathOf(request.url).split('/')[2] ?? '');
         if (id === null) return pageAnswer(404);
         return new Redirect(pagePaths[pageOf(id)].replace(/\{\w+\}/, encodeURIComponent(id)));

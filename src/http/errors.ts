@@ -226,6 +226,10 @@ export class UnknownRouteError extends ShapedError {
   }
 }
 
+/** The error for a request without a route: 400 if its path is malformed, otherwise 404. */
+export const unknownRoute = (request: Request): ApiError =>
+  percentDecoded(pathOf(request.url)) === null ? badPath(request.url) : new UnknownRouteError(request);
+
 /**
  * Plugin for errors outside a declared route. It must be added before any route.
  * @param notFoundPage answers a path without a route to browsers; returns null for other clients
@@ -237,10 +241,6 @@ export function errors(
 ): AnyElysia {
   return new Elysia({ name: 'errors' }).onError({ as: 'global' }, ({ code, error, request }) => {
     if (code !== 'NOT_FOUND') return failure(error, request);
-    const page = notFoundPage(request)?.then(respond.passedOn);
-    if (page !== undefined) return page;
-    if (percentDecoded(pathOf(request.url)) === null) return failure(badPath(request.url), request);
-    const { status, body } = new UnknownRouteError(request);
-    return respond.json(status, body);
+    return notFoundPage(request)?.then(respond.passedOn) ?? failure(unknownRoute(request), request);
   });
 }

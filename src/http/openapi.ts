@@ -39,7 +39,7 @@ export interface DescribedRoute {
   notFound?: string;
   /** Schema of the 404's body, if it differs from other errors. */
   notFoundBody?: TSchema;
-  /** Descriptions of error statuses, except 400, 401, 404 and 410. */
+  /** Descriptions of error statuses that the rest of the declaration doesn't imply, or that need other words. */
   refusals?: Readonly<Partial<Record<ErrorStatus, string>>>;
   /** Form of errors (default: {@link problems}). */
   errors?: ErrorShape;

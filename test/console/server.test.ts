@@ -68,13 +68,16 @@ test.each(['/extended/nope', '/v1/nope', '/chainhooks/nope', '/nope', '/blocks/1
   },
 );
 
-test.each(['/%zz', '/blocks/%zz', '/txid/%zz', '/no/such/%C3'])(
-  'GET %s, a malformed path, returns a 404 page to a browser, and JSON to other clients',
+test.each(['/%zz', '/blocks/%zz', '/block/%zz', '/no/such/%C3'])(
+  'GET %s, a malformed path, returns a 404 page to a browser, and a 400 as JSON to other clients',
   async (path) => {
     const page = await request(path, HTML);
     expect([page.status, page.headers.get('content-type')]).toEqual([404, 'text/html; charset=utf-8']);
     const response = await request(path);
-    expect([response.ok, response.headers.get('content-type')]).toEqual([false, 'application/json; charset=utf-8']);
+    expect([response.status, await response.json()]).toEqual([
+      400,
+      { statusCode: 400, code: 'BAD_URL', error: 'Bad Request', message: `'${path}' is not a valid url component` },
+    ]);
   },
 );
 
