@@ -23,9 +23,6 @@ const MEMO_LENGTH = 34;
 export const bootTransaction = (isMainnet: boolean, payload: Uint8Array): Uint8Array =>
   Buffer.concat([Uint8Array.of(isMainnet ? 0 : TESTNET_VERSION), UNSIGNED, UNBOUND, payload]);
 
-/** The newest Clarity version that a deployment can name. */
-export const MAX_CLARITY_VERSION = 6;
-
 /**
  * Returns the payload that deploys a contract.
  * @param clarityVersion null for a contract without a version, which uses the version of its epoch

@@ -7,6 +7,9 @@ export const MAX_UINT = 2n ** 128n - 1n;
 export const MAX_INT = 2n ** 127n - 1n;
 export const MIN_INT = -(2n ** 127n);
 
+/** The newest Clarity version that a deployment can name. */
+export const MAX_CLARITY_VERSION = 6;
+
 /** First byte of a serialized Clarity value (SIP-005). */
 export const PREFIX = {
   int: 0x00,

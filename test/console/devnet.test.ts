@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, expect } from 'bun:test';
 import { broadcastTransaction, makeSTXTokenTransfer } from '@stacks/transactions';
 import type { Page } from 'playwright-core';
+import { MAX_CLARITY_VERSION } from '../../src/codec/clarity.ts';
 import { type Demo, demo } from '../demo/demo.ts';
 import { clarityProject, DEPLOYER, hasClarity, WALLET } from '../support/clarity.ts';
 import { describeWith } from '../support/servers/system-servers.ts';
@@ -64,6 +65,7 @@ browserTest(
     await until(async () => (await page.getByLabel('Name').inputValue()) === 'notes');
     await page.getByText('only simulates contracts').waitFor();
     await looksGood(page);
+    await page.getByLabel('Clarity version').selectOption(String(MAX_CLARITY_VERSION));
     await page.getByRole('button', { name: 'Deploy' }).click();
     await outcome(page).getByText('Success').waitFor();
     await outcome(page).getByRole('link', { name: 'Call a function' }).click();

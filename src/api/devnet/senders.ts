@@ -2,9 +2,9 @@
 import { type Static, Type } from '@sinclair/typebox';
 import type { AbiType } from '../../codec/abi.ts';
 import { DEPLOYED_NAME_PATTERN, principalBytes } from '../../codec/address.ts';
-import { deploymentPayload, MAX_CLARITY_VERSION } from '../../codec/boot-transaction.ts';
+import { deploymentPayload } from '../../codec/boot-transaction.ts';
 import { decodedOrThrow } from '../../codec/bytes-reader.ts';
-import { decodeClarity } from '../../codec/clarity.ts';
+import { decodeClarity, MAX_CLARITY_VERSION } from '../../codec/clarity.ts';
 import { clarityRepr } from '../../codec/clarity-text.ts';
 import { fromHex, toHex } from '../../codec/hex.ts';
 import { utf8Bytes } from '../../codec/utf8.ts';

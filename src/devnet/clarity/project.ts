@@ -16,7 +16,7 @@ import { isInside, writeWhole } from '../../base/files.ts';
 import { parsedJson } from '../../base/json.ts';
 import { onFile } from '../../base/system-errors.ts';
 import { BOOT_ADDRESS, parseStacksAddress } from '../../codec/address.ts';
-import { MAX_CLARITY_VERSION } from '../../codec/boot-transaction.ts';
+import { MAX_CLARITY_VERSION } from '../../codec/clarity.ts';
 import { UnreachableError, wholeAnswer } from '../../http/direct-fetch.ts';
 import { networks } from '../network.ts';
 import { type Account, accountOf, accounts } from '../wallet.ts';

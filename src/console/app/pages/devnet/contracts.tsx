@@ -6,6 +6,7 @@ import { signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useRef, useState } from 'preact/hooks';
 import { abiTypeString } from '../../../../codec/abi.ts';
+import { MAX_CLARITY_VERSION } from '../../../../codec/clarity.ts';
 import { clarity } from '../../../../codec/clarity-encode.ts';
 import { fromHex, toHex } from '../../../../codec/hex.ts';
 import { type Answer, post } from '../../api/api.ts';
@@ -208,7 +209,7 @@ function CallForm({ contract, name, args, accounts }: CallFormProps) {
   );
 }
 
-const VERSIONS = ['1', '2', '3', '4', '5'];
+const VERSIONS = Array.from({ length: MAX_CLARITY_VERSION }, (_, index) => String(index + 1));
 
 const EXAMPLE = `(define-data-var count uint u0)
 
