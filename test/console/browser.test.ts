@@ -1106,7 +1106,7 @@ browserTest('a query runs on request, shows its rows, is saved, and can be cance
 
 /** The state of a simulated chain. */
 const DEVNET = {
-  tip: { height: 45, time: 1_795_305_600 },
+  tip: { height: 45, time: 1_795_305_600, bitcoin_height: 128 },
   bitcoin: { height: 130 },
   cycle: { number: 3, length: 20, blocks_left: 7 },
   interval: 0,
@@ -1137,6 +1137,8 @@ browserTest('the page of a devnet controls its simulated node, and shows its acc
   await page.reload();
   await page.getByRole('link', { name: 'Devnet', exact: true }).waitFor();
   await page.getByRole('table', { name: 'Accounts of the devnet' }).getByText('wallet_1').waitFor();
+  // As on all pages, the Bitcoin height is the one of the newest block, which a tenure extension doesn't change.
+  await page.getByText('Bitcoin height128newest 130', { exact: true }).waitFor();
   await page.getByRole('button', { name: 'Go back to before' }).click();
   await until(() => steered.length === 1);
   const panel = page.getByRole('region', { name: 'Simulated node' });

@@ -63,7 +63,11 @@ export function DevnetControls() {
 /** @param pending number of pending transactions; null until it is loaded */
 const figuresOf = ({ tip, bitcoin, cycle, interval }: State, pending: number | null): readonly Figure[] => [
   ['Height', <BlockLink height={tip.height} />],
-  ['Bitcoin height', count(bitcoin.height)],
+  [
+    'Bitcoin height',
+    count(tip.bitcoin_height),
+    bitcoin.height === tip.bitcoin_height ? null : `newest ${count(bitcoin.height)}`,
+  ],
   ['Time of the newest block', exactTime(tip.time).slice(11, 19), exactTime(tip.time).slice(0, 10)],
   ['Reward cycle', count(cycle.number), `${plural(cycle.blocks_left, 'Bitcoin block')} until the next one`],
   ['Blocks', interval === 0 ? 'on request' : `every ${interval} s`],
