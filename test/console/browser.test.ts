@@ -895,6 +895,53 @@ browserTest('a request that succeeds after the user left its page leads nowhere'
   expect(new URL(page.url()).pathname).toBe('/blocks');
 });
 
+browserTest('a failed action replaces the error of the action before it', async () => {
+  const id = await waitingHook(server);
+  const delivery = {
+    id: 'd1',
+    state: 'failed',
+    reason: 'live',
+    apply: [],
+    rollback: [],
+    created_at: 1,
+    delivered_at: null,
+    next_attempt_at: null,
+    body_bytes: 0,
+    body_sha256: '00',
+    problem: null,
+    attempts: [],
+    payload: null,
+  };
+  await using visited = await visit(`${server.api}/hooks/${id}`);
+  const { page } = visited;
+  const fail = (path: string, message: string) =>
+    page.route(`**/chainhooks/me/${id}${path}`, (route) =>
+      route.request().method() === 'GET' ? route.continue() : route.fulfill({ status: 409, json: { message } }),
+    );
+  const problems = page.getByRole('alert');
+  await fail('/enabled', 'It stays disabled.');
+  await fail('', 'It stays.');
+  await page.getByRole('button', { name: 'Enable' }).click();
+  await problems.getByText('It stays disabled.').waitFor();
+  await page.getByRole('button', { name: 'Delete' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
+  await problems.getByText('It stays.').waitFor();
+  expect(await problems.allTextContents()).toEqual(['It stays.']);
+
+  await page.route(`**/chainhooks/me/${id}/deliveries/d1`, (route) => route.fulfill({ json: delivery }));
+  await fail('/deliveries/d1/skip', 'It isn’t skipped.');
+  await fail('/deliveries/d1/redeliver', 'It isn’t sent.');
+  await follow(page, `/hooks/${id}/deliveries/d1`);
+  await page.getByRole('button', { name: 'Skip' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Skip' }).click();
+  await problems.getByText('It isn’t skipped.').waitFor();
+  delivery.state = 'dead';
+  await page.getByRole('button', { name: 'Skip' }).waitFor({ state: 'detached' });
+  await page.getByRole('button', { name: 'Resend' }).click();
+  await problems.getByText('It isn’t sent.').waitFor();
+  expect(await problems.allTextContents()).toEqual(['It isn’t sent.']);
+});
+
 browserTest('a chosen theme is kept', async () => {
   await using visited = await visit(server.api);
   const { page } = visited;

@@ -113,30 +113,31 @@ export const Mistakes = ({ mistakes }: { mistakes: readonly string[] }) =>
     </section>
   );
 
+interface RunOptions<Result> {
+  /** Called if the request has succeeded, unless it was cancelled. */
+  onSuccess?: (result: Result) => void;
+  /** Names of the request's fields in its problem. */
+  labels?: FieldLabels | undefined;
+}
+
 interface Action<Result> {
   busy: boolean;
-  /** Error of the last request; null if it succeeded. */
+  /** Error of the last request; null while it runs, and if it succeeded. */
   problem: string | null;
   /** Result of the last request; null while it runs, and if it failed. */
   result: Result | null;
-  /**
-   * Runs a request. If it succeeds, announces `done`, or its text for the result, to screen readers.
-   * @param labels name the fields of the request in its problem
-   */
-  run(
-    work: (signal: AbortSignal) => Promise<Result>,
-    done: string | ((result: Result) => string),
-    labels?: FieldLabels,
+  /** Runs a request. If it succeeds, announces `done`, or its text for the result, to screen readers. */
+  run<R extends Result>(
+    work: (signal: AbortSignal) => Promise<R>,
+    done: string | ((result: R) => string),
+    options?: RunOptions<R>,
   ): void;
   /** Ends the last request, which then reports no error. The end of the component does the same. */
   cancel(): void;
 }
 
-/**
- * Returns the state of a component's requests.
- * @param onSuccess called when a request has succeeded, unless it was cancelled
- */
-export function useAction<Result = unknown>(onSuccess: (result: Result) => void = () => {}): Action<Result> {
+/** Returns the state of a component's requests. A component has one, so that an error never outlives the next request. */
+export function useAction<Result = unknown>(): Action<Result> {
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState<string | null>(null);
   const [result, setResult] = useState<Result | null>(null);
@@ -151,7 +152,7 @@ export function useAction<Result = unknown>(onSuccess: (result: Result) => void 
     problem,
     result,
     cancel,
-    run(work, done, labels = {}) {
+    run(work, done, { onSuccess = () => {}, labels = {} } = {}) {
       const controller = new AbortController();
       running.current = controller;
       setBusy(true);

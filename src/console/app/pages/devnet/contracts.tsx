@@ -173,7 +173,7 @@ function CallForm({ contract, name, args, accounts }: CallFormProps) {
     run(
       () => post('/stackside/v1/devnet/call', {}, body),
       ({ status }) => `The call was mined: ${words(status)}`,
-      labels,
+      { labels },
     );
   };
   return (

@@ -291,7 +291,7 @@ const SimulatedNode = ({ state }: { state: State }) => (
 function CommandForm({ action, fields, labels, run: runCommand, state }: Command & { state: State }) {
   const { run, result, problem, busy } = useAction<string>();
   return (
-    <Form class="form row" aria-label={action} onSubmit={(value) => run(() => runCommand(value), String, labels)}>
+    <Form class="form row" aria-label={action} onSubmit={(value) => run(() => runCommand(value), String, { labels })}>
       {fields.map(({ name, label, value, number, isOptional = false }) => (
         <TextField
           key={name}
@@ -361,18 +361,14 @@ export function PendingSteps({ id, fee }: { id: string; fee: string }) {
   const mine = () => post('/stackside/v1/devnet/mine', {}, {});
   const drop = () => post('/stackside/v1/devnet/drop', {}, { tx_id: id });
   const replace = () =>
-    run(
-      async () => {
-        const { tx_id: other } = await post('/stackside/v1/devnet/replace', {}, { tx_id: id, fee: newFee.trim() });
-        go(pathTo('transaction', { id: other }));
-      },
-      'Replaced the transaction',
-      LABELS,
-    );
+    run(() => post('/stackside/v1/devnet/replace', {}, { tx_id: id, fee: newFee.trim() }), 'Replaced the transaction', {
+      onSuccess: ({ tx_id: other }) => go(pathTo('transaction', { id: other })),
+      labels: LABELS,
+    });
   return (
     <Form class="form row" aria-label="Steps of the simulated node" onSubmit={replace}>
       <Button text="Mine a block" disabled={busy} onClick={() => run(mine, 'Mined a block')} />
-      <Button text="Drop" disabled={busy} onClick={() => run(drop, 'Dropped the transaction', LABELS)} />
+      <Button text="Drop" disabled={busy} onClick={() => run(drop, 'Dropped the transaction', { labels: LABELS })} />
       {state?.replaceable.includes(id) === true ? (
         <>
           <TextField

@@ -146,16 +146,15 @@ export function Delivery({ hook, id }: { hook: string; id: string }) {
   const params = { uuid: hook, id };
   const loaded = useGet('/chainhooks/me/{uuid}/deliveries/{id}', params, hookVersion());
   const { source } = loaded;
-  const redelivery = useAction<{ id: string }>((delivery) =>
-    go(pathTo('delivery', { id: hook, delivery: delivery.id })),
-  );
-  const { run, problem, busy } = useAction(loaded.retry);
+  const { run, problem, busy } = useAction();
   const resend = () =>
-    redelivery.run(
-      () => post('/chainhooks/me/{uuid}/deliveries/{id}/redeliver', params),
-      'The delivery is queued again',
-    );
-  const skip = () => run(() => post('/chainhooks/me/{uuid}/deliveries/{id}/skip', params), 'The delivery is skipped');
+    run(() => post('/chainhooks/me/{uuid}/deliveries/{id}/redeliver', params), 'The delivery is queued again', {
+      onSuccess: (delivery) => go(pathTo('delivery', { id: hook, delivery: delivery.id })),
+    });
+  const skip = () =>
+    run(() => post('/chainhooks/me/{uuid}/deliveries/{id}/skip', params), 'The delivery is skipped', {
+      onSuccess: loaded.retry,
+    });
   const state = loaded.data?.state ?? null;
   const isWaiting = state === 'pending' || state === 'failed' || state === 'in_flight';
   return (
@@ -170,9 +169,9 @@ export function Delivery({ hook, id }: { hook: string; id: string }) {
         {(delivery) => (
           <>
             <div class="row">
-              <Button text="Resend" class="primary" disabled={busy || redelivery.busy || isWaiting} onClick={resend} />
+              <Button text="Resend" class="primary" disabled={busy || isWaiting} onClick={resend} />
               {isWaiting ? <Skip onConfirm={skip} /> : null}
-              <Problem text={problem ?? redelivery.problem} />
+              <Problem text={problem} />
             </div>
             {delivery.problem === null ? null : (
               <section class="note stack bad" aria-label="Problem">

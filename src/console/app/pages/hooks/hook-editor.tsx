@@ -141,7 +141,7 @@ function Editor({ initial, action, save }: EditorProps) {
   const [draft, setDraft] = useState(initial);
   const [text, setText] = useState<string | null>(null);
   const [isSubmitted, setIsSubmitted] = useState(false);
-  const { run, problem, busy } = useAction<{ uuid: string }>(({ uuid }) => go(pathTo('hook', { id: uuid })));
+  const { run, problem, busy } = useAction();
   const parsed = text === null ? draft : parseDraft(text);
   // Null if the JSON isn't a definition.
   const definition = typeof parsed === 'string' ? null : parsed;
@@ -149,7 +149,10 @@ function Editor({ initial, action, save }: EditorProps) {
   const isValid = definition !== null && mistakes.length === 0;
   const submit = () => {
     setIsSubmitted(true);
-    if (isValid) run(() => save(definition), 'The chainhook is saved');
+    if (!isValid) return;
+    run(() => save(definition), 'The chainhook is saved', {
+      onSuccess: ({ uuid }) => go(pathTo('hook', { id: uuid })),
+    });
   };
   // The form names fields by their labels, the JSON by their paths.
   const message = problem === null || text !== null ? problem : messageInForm(problem);

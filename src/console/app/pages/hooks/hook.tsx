@@ -61,15 +61,14 @@ export function Hook({ id }: { id: string }) {
 }
 
 function Failure({ hook, onChange }: { hook: HookObject; onChange: () => void }) {
-  const { run, problem, busy } = useAction(onChange);
+  const { run, problem, busy } = useAction();
   const { uuid, status } = hook;
   const { failing_delivery: id, last_error: error, last_failed_at: failedAt, next_attempt_at: next } = status;
   const waiting = waitingDeliveriesText(hook);
   if (id === null) return null;
   const params = { uuid, id };
-  const tryNow = () =>
-    run(() => post('/chainhooks/me/{uuid}/deliveries/{id}/redeliver', params), 'The delivery is due now');
-  const skip = () => run(() => post('/chainhooks/me/{uuid}/deliveries/{id}/skip', params), 'The delivery is skipped');
+  const change = (step: 'redeliver' | 'skip', done: string) => () =>
+    run(() => post(`/chainhooks/me/{uuid}/deliveries/{id}/${step}`, params), done, { onSuccess: onChange });
   const isBlocked = next !== null || status.status === 'interrupted';
   return (
     <>
@@ -84,8 +83,15 @@ function Failure({ hook, onChange }: { hook: HookObject; onChange: () => void })
       )}
       {waiting === null || !isBlocked ? null : <p>{waiting}.</p>}
       <div class="row">
-        {next === null ? null : <Button text="Try now" class="primary" disabled={busy} onClick={tryNow} />}
-        {isBlocked ? <Skip onConfirm={skip} /> : null}
+        {next === null ? null : (
+          <Button
+            text="Try now"
+            class="primary"
+            disabled={busy}
+            onClick={change('redeliver', 'The delivery is due now')}
+          />
+        )}
+        {isBlocked ? <Skip onConfirm={change('skip', 'The delivery is skipped')} /> : null}
         <ButtonLink text="Open the delivery" href={pathTo('delivery', { id: uuid, delivery: id })} />
       </div>
       <Problem text={problem} />
@@ -134,18 +140,19 @@ function State({ hook, onChange }: { hook: HookObject; onChange: () => void }) {
 
 function Actions({ hook, onChange }: { hook: HookObject; onChange: () => void }) {
   const { uuid, status, definition } = hook;
-  const { run, problem, busy } = useAction(onChange);
-  const removal = useAction(() => go(pathTo('hooks')));
+  const { run, problem, busy } = useAction();
   const missedBlocks = missedBlocksOf(hook);
   const change = (body: Body<'/chainhooks/me/{uuid}/enabled', 'patch'>) => () =>
     run(
       () => patch('/chainhooks/me/{uuid}/enabled', { uuid }, body),
       body.enabled ? 'The chainhook is enabled' : 'The chainhook is disabled',
+      { onSuccess: onChange },
     );
-  const button = (text: string, onClick: () => void) => (
-    <Button text={text} disabled={busy || removal.busy} onClick={onClick} />
-  );
-  const removeHook = () => removal.run(() => remove('/chainhooks/me/{uuid}', { uuid }), 'The chainhook is deleted');
+  const button = (text: string, onClick: () => void) => <Button text={text} disabled={busy} onClick={onClick} />;
+  const removeHook = () =>
+    run(() => remove('/chainhooks/me/{uuid}', { uuid }), 'The chainhook is deleted', {
+      onSuccess: () => go(pathTo('hooks')),
+    });
   return (
     <>
       <div class="row">
@@ -168,7 +175,7 @@ function Actions({ hook, onChange }: { hook: HookObject; onChange: () => void })
         </Confirm>
         <TestDelivery hook={uuid} />
       </div>
-      <Problem text={problem ?? removal.problem} />
+      <Problem text={problem} />
     </>
   );
 }
@@ -208,9 +215,11 @@ const BACKFILL_TONES = { queued: 'wait', running: 'wait', completed: 'ok', cance
 
 function Backfills({ hook }: { hook: string }) {
   const backfills = useGet('/chainhooks/me/{uuid}/backfills', { uuid: hook, ...listQuery() }, hookVersion());
-  const { run, problem } = useAction(backfills.retry);
+  const { run, problem } = useAction();
   const cancel = (job: string) =>
-    run(() => remove('/chainhooks/me/{uuid}/backfills/{job}', { uuid: hook, job }), 'The backfill is cancelled');
+    run(() => remove('/chainhooks/me/{uuid}/backfills/{job}', { uuid: hook, job }), 'The backfill is cancelled', {
+      onSuccess: backfills.retry,
+    });
   return (
     <>
       <NewBackfill hook={hook} onStart={backfills.retry} />
@@ -256,10 +265,12 @@ function Backfills({ hook }: { hook: string }) {
 
 function NewBackfill({ hook, onStart }: { hook: string; onStart: () => void }) {
   const [dry, setDry] = useState(false);
-  const { run, problem, busy } = useAction(onStart);
+  const { run, problem, busy } = useAction();
   const submit = (value: (name: string) => string) => {
     const body = { from_height: Number(value('from')), to_height: Number(value('to')), dry_run: dry };
-    run(() => post('/chainhooks/me/{uuid}/backfills', { uuid: hook }, body), 'The backfill is queued');
+    run(() => post('/chainhooks/me/{uuid}/backfills', { uuid: hook }, body), 'The backfill is queued', {
+      onSuccess: onStart,
+    });
   };
   const height = tip.value?.block_height ?? 1;
   return (

@@ -187,19 +187,22 @@ export const HealthBadge = ({ hook }: { hook: Hook }) => {
 
 const hostOf = (url: string): string => URL.parse(url)?.host ?? url;
 
+const SECRET = '/chainhooks/me/secret';
+
 /** HTTP status if the server can't decrypt the secret. */
 const UNREADABLE = 409;
 
 function Secret({ consumer }: { consumer: string | null }) {
   const headers = consumerHeaders(consumer);
-  const secret = useAnswer(`secret ${consumer}`, (signal) => get('/chainhooks/me/secret', {}, signal, headers));
-  const { run, problem } = useAction(secret.retry);
+  const secret = useAnswer(`secret ${consumer}`, (signal) => get(SECRET, {}, signal, headers));
+  const { run, problem } = useAction();
+  const change = (request: () => Promise<unknown>, done: string) => run(request, done, { onSuccess: secret.retry });
   const changes = (exists: boolean) => (
     <div class="row">
       <Confirm
         action={exists ? 'Rotate the secret' : 'Create a secret'}
         question={exists ? 'Rotate the secret?' : 'Create a secret?'}
-        onConfirm={() => run(() => post('/chainhooks/me/secret', {}, undefined, headers), 'The new secret is in force')}
+        onConfirm={() => change(() => post(SECRET, {}, undefined, headers), 'The new secret is in force')}
       >
         {exists
           ? 'Deliveries are signed with the new secret from now on, and for one day with the old one as well.'
@@ -209,7 +212,7 @@ function Secret({ consumer }: { consumer: string | null }) {
         <Confirm
           action="Delete the secret"
           question="Delete the secret?"
-          onConfirm={() => run(() => remove('/chainhooks/me/secret', {}, undefined, headers), 'The secret is deleted')}
+          onConfirm={() => change(() => remove(SECRET, {}, undefined, headers), 'The secret is deleted')}
         >
           Deliveries are no longer signed, and receivers that check signatures refuse them.
         </Confirm>

@@ -430,10 +430,10 @@ const INSPECTIONS = '/stackside/v1/inspections';
 
 function Inspection(props: InspectionProps) {
   const { kind, title, action, explanation, inspection, isBusy, onChange, children } = props;
-  const { run, problem, busy } = useAction(onChange);
+  const { run, problem, busy } = useAction();
   const isRunning = inspection?.state === 'running';
-  const start = () => run(() => post(INSPECTIONS, {}, { kind }), `${title} started`);
-  const cancel = () => run(() => remove(INSPECTIONS, {}), `${title} cancelled`);
+  const start = () => run(() => post(INSPECTIONS, {}, { kind }), `${title} started`, { onSuccess: onChange });
+  const cancel = () => run(() => remove(INSPECTIONS, {}), `${title} cancelled`, { onSuccess: onChange });
   return (
     <Panel title={title} source={INSPECTIONS} aside={inspection === null ? null : <Outcome inspection={inspection} />}>
       <div class="panel-body stack">
