@@ -8,20 +8,11 @@ import { TooMuchWorkError } from '../store/rows/statement.ts';
 const exactly = (_: string, value: unknown, { source }: { source?: string } = {}): unknown =>
   typeof value === 'number' && source !== undefined && String(value) !== source ? JSON.rawJSON(source) : value;
 
-/** Whether {@link wholeText} is running, and whether it has found a {@link JsonText} or {@link LazyValue}. */
-const trial = { isRunning: false, hasFailed: false };
-
-/** Ends a trial without success, if one is running. */
-function failTrial(): boolean {
-  if (trial.isRunning) trial.hasFailed = true;
-  return trial.isRunning;
-}
-
 /** JSON text inside a value. {@link jsonOf} writes it as it is; `JSON.stringify` parses it again. */
 class JsonText {
   constructor(readonly text: string) {}
   toJSON(): unknown {
-    return failTrial() ? null : JSON.parse(this.text, exactly);
+    return JSON.parse(this.text, exactly);
   }
 }
 
@@ -46,7 +37,6 @@ export const MaybeSerialized = <T extends TSchema>(schema: T) =>
 class LazyValue {
   constructor(readonly serialized: () => unknown) {}
   toJSON(): unknown {
-    if (failTrial()) return null;
     const value = this.serialized();
     return value instanceof JsonText ? value.toJSON() : value;
   }
@@ -123,16 +113,13 @@ export function jsonParts(body: unknown, pause: Pause): string[] | Promise<strin
   return writeNext();
 }
 
-/** Whether the value is {@link Serialized}. */
-const isText = (value: unknown): boolean => value instanceof JsonText || value instanceof LazyValue;
-
-/** Whether a value contains {@link Serialized} values. Only the first item of a list is checked, since items have one type. */
-function hasText(value: unknown): value is object {
+/** Whether a value is or contains {@link Serialized}. Only the first item of a list is checked, since items have one type. */
+function hasText(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false;
-  if (Array.isArray(value)) return isText(value[0]) || hasText(value[0]);
+  if (value instanceof JsonText || value instanceof LazyValue) return true;
+  if (Array.isArray(value)) return hasText(value[0]);
   for (const name in value) {
-    const member = (value as Record<string, unknown>)[name];
-    if (isText(member) || hasText(member)) return true;
+    if (hasText((value as Record<string, unknown>)[name])) return true;
   }
   return false;
 }
@@ -148,21 +135,6 @@ const isList = (body: unknown): body is { results: readonly unknown[] } =>
 
 /** Whether a serialized value is written item by item. */
 const isLong = (value: unknown): boolean => isList(value) || (Array.isArray(value) && value.length > LONG_LIST);
-
-/** Returns the text of a serialized value, or null if the value must be written in parts. */
-function wholeText(value: unknown): string | null {
-  if (value instanceof JsonText) return value.text;
-  if (isLong(value)) return null;
-  // To search for Serialized values first would take as long as serializing an item, so the serialization finds them.
-  trial.isRunning = true;
-  trial.hasFailed = false;
-  try {
-    const text = JSON.stringify(value);
-    return trial.hasFailed ? null : text;
-  } finally {
-    trial.isRunning = false;
-  }
-}
 
 /** An array or object that is partly written. */
 interface Container {
@@ -195,8 +167,7 @@ class JsonWriter {
 
   constructor(body: unknown) {
     const value = resolveLazy(body);
-    if (hasText(value)) this.#containers.push(toContainer(value));
-    else this.#write(value);
+    this.#write(value, isLong(value) || hasText(value));
   }
 
   /** Writes up to the end of the next item or serialized value. @returns whether more may be left */
@@ -221,11 +192,11 @@ class JsonWriter {
     this.length += text.length;
   }
 
-  /** Writes a serialized value, or begins to write it in parts. */
-  #write(value: unknown): void {
-    const text = wholeText(value);
-    if (text === null) this.#containers.push(toContainer(value));
-    else this.#add(text);
+  /** Writes a value, or begins to write it in parts. */
+  #write(value: unknown, inParts: boolean): void {
+    if (value instanceof JsonText) this.#add(value.text);
+    else if (inParts) this.#containers.push(toContainer(value));
+    else this.#add(JSON.stringify(value));
   }
 
   /** Writes items that are text, and then one that must be serialized. A pause after each text would take longer than the text. */
@@ -235,7 +206,9 @@ class JsonWriter {
       const item = items[container.next++];
       this.#add(container.separator);
       container.separator = ',';
-      this.#write(resolveLazy(item));
+      const value = resolveLazy(item);
+      // A search of each item for Serialized values would take as long as serializing it. `toJSON` writes them, if slowly.
+      this.#write(value, isLong(value));
       if (!(item instanceof JsonText) || this.length >= PART) return;
     }
     this.#end(container, '[', ']');
@@ -248,16 +221,14 @@ class JsonWriter {
     while (container.next < names.length) {
       const name = names[container.next++]!;
       const member = resolveLazy(object[name]);
-      const isOpen = (name === 'results' && Array.isArray(member)) || hasText(member) || isLong(member);
-      if (!isOpen && !(member instanceof JsonText)) {
+      if (!hasText(member) && !isLong(member) && !(name === 'results' && Array.isArray(member))) {
         plain[name] = member;
         continue;
       }
       this.#writePlain(container, plain);
       this.#add(`${container.separator}${JSON.stringify(name)}:`);
       container.separator = ',';
-      if (member instanceof JsonText) this.#add(member.text);
-      else this.#containers.push(toContainer(member));
+      this.#write(member, true);
       return;
     }
     this.#writePlain(container, plain);
