@@ -32,12 +32,24 @@ export interface RequestMetrics {
 
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'ALL';
 
-interface RouteRequest<P extends TProperties, Q extends TProperties, Sent extends TSchema, Caller> {
-  params: Values<P>;
-  query: Values<Q>;
-  body: Static<Sent>;
+/** The types that a declaration determines. */
+interface RouteTypes {
+  params: TProperties;
+  query: TProperties;
+  body: TSchema;
+  response: TSchema;
+  caller: unknown;
+  snapshot: boolean;
+  history: HistoryRequirement;
+  long: boolean;
+}
+
+interface RouteRequest<Types extends RouteTypes = RouteTypes> {
+  params: Values<Types['params']>;
+  query: Values<Types['query']>;
+  body: Static<Types['body']>;
   /** The result of `access`. */
-  caller: Caller;
+  caller: Types['caller'];
   /** Path and query of the request. */
   target: string;
   request: Request;
@@ -54,44 +66,37 @@ interface RouteRequest<P extends TProperties, Q extends TProperties, Sent extend
 export type Access<Params, Caller> = (request: Request, clientAddress: string) => (params: Params) => Caller;
 
 /** The result of a handler: the body, a redirect, another server's response, or a body in parts. */
-type HandlerResult<B extends TSchema> = Static<B> | Redirect | Response | Streamed;
+type HandlerResult<Types extends RouteTypes> = Static<Types['response']> | Redirect | Response | Streamed;
 
 /** The result of a handler. One that reads the index in one turn returns no promise, since its snapshot ends then. */
-type HandlerReturn<T, Snapshot extends boolean, Need extends HistoryRequirement, Long extends boolean> = [
-  Snapshot,
-  Need,
-  Long,
-] extends [true, Exclude<HistoryRequirement, 'account'>, false]
-  ? T
-  : T | Promise<T>;
+type HandlerReturn<Types extends RouteTypes> = Types extends {
+  snapshot: true;
+  history: Exclude<HistoryRequirement, 'account'>;
+  long: false;
+}
+  ? HandlerResult<Types>
+  : HandlerResult<Types> | Promise<HandlerResult<Types>>;
 
-interface Declaration<
-  P extends TProperties,
-  Q extends TProperties,
-  B extends TSchema,
-  Sent extends TSchema,
-  Caller,
-  Snapshot extends boolean,
-  Need extends HistoryRequirement,
-  Long extends boolean,
-> extends DescribedRoute {
+type ReaderOf<Snapshot extends boolean> = Snapshot extends false ? undefined : Reader;
+
+interface Declaration<Types extends RouteTypes = RouteTypes> extends DescribedRoute {
   /** Default: GET. Responses to other methods are never tagged or stored. */
   method?: Method;
-  params?: P;
-  query?: Q;
-  body?: Sent;
-  response: B;
+  params?: Types['params'];
+  query?: Types['query'];
+  body?: Types['body'];
+  response: Types['response'];
   deprecated?: Deprecation;
   /** The location for a request that has its id in an old form; null for other requests. */
   moved?: (url: string) => string | null;
   /** Null for answers that must not be stored. */
-  etag: ETagKind<Values<P>> | null;
-  history: Need;
+  etag: ETagKind<Values<Types['params']>> | null;
+  history: Types['history'];
   /** Default: the route is public. Answers of a route with access are never tagged: its `etag` must be null. */
-  access?: Access<Values<P>, Caller>;
-  snapshot?: Snapshot;
+  access?: Access<Values<Types['params']>, Types['caller']>;
+  snapshot?: Types['snapshot'];
   /** Reading may take several turns. Few such requests run at a time, since each holds a snapshot. */
-  long?: Long;
+  long?: Types['long'];
   /**
    * Number of requests that one request counts as for rate limits. Default: 0 for a route with `access`, which has separate
    * keys, {@link LONG_COST} for another `long` route, else 1.
@@ -102,29 +107,16 @@ interface Declaration<
   /** Pattern in the metrics for a request of a route with `*` (default: the route's path). */
   countedAs?: (request: Request) => string;
   handle(
-    parsed: RouteRequest<P, Q, Sent, Caller> & {
-      read: Snapshot extends false ? undefined : Reader;
+    parsed: RouteRequest<Types> & {
+      read: ReaderOf<Types['snapshot']>;
       /** For {@link withUntouched}. */
       askAccount: AskAccount | null;
     },
-  ): HandlerReturn<HandlerResult<B>, Snapshot, Need, Long>;
+  ): HandlerReturn<Types>;
 }
 
 /** The declaration of a route that doesn't read the index. */
 export const WITHOUT_INDEX = { etag: null, history: 'none', snapshot: false } as const;
-
-/** A declaration without its type parameters, which only its handler needs. */
-type AnyDeclaration = Declaration<
-  TProperties,
-  TProperties,
-  TSchema,
-  TSchema,
-  unknown,
-  boolean,
-  HistoryRequirement,
-  boolean
->;
-type ParsedRequest = RouteRequest<TProperties, TProperties, TSchema, unknown>;
 
 /** A handler's result: a redirect to another location. */
 export class Redirect {
@@ -172,7 +164,7 @@ export interface RouteContext {
 /** Number of requests that one request of a `long` route counts as. */
 const LONG_COST = 10;
 
-function costOf({ cost, long = false, access }: AnyDeclaration): number {
+function costOf({ cost, long = false, access }: Declaration): number {
   if (cost !== undefined) return cost;
   if (access !== undefined) return 0;
   return long ? LONG_COST : 1;
@@ -180,7 +172,7 @@ function costOf({ cost, long = false, access }: AnyDeclaration): number {
 
 /** Parts of a declaration, with their defaults. */
 type RouteSettings = Required<
-  Pick<AnyDeclaration, 'method' | 'path' | 'query' | 'mainThread' | 'snapshot' | 'history' | 'hidden'>
+  Pick<Declaration, 'method' | 'path' | 'query' | 'mainThread' | 'snapshot' | 'history' | 'hidden'>
 >;
 
 export interface Route extends RouteSettings {
@@ -201,16 +193,28 @@ type Answer = Response | Promise<Response>;
  * snapshot but has a tag or a history
  */
 export function route<
-  B extends TSchema,
-  P extends TProperties = NoParameters,
-  Q extends TProperties = NoParameters,
+  Body extends TSchema,
+  Params extends TProperties = NoParameters,
+  Query extends TProperties = NoParameters,
   Sent extends TSchema = TUndefined,
   Caller = undefined,
   Snapshot extends boolean = true,
-  Need extends HistoryRequirement = HistoryRequirement,
+  History extends HistoryRequirement = HistoryRequirement,
   Long extends boolean = false,
->(typedDeclaration: Declaration<P, Q, B, Sent, Caller, Snapshot, Need, Long>): Route {
-  const declaration = typedDeclaration as unknown as AnyDeclaration;
+>(
+  typedDeclaration: Declaration<{
+    params: Params;
+    query: Query;
+    body: Sent;
+    response: Body;
+    caller: Caller;
+    snapshot: Snapshot;
+    history: History;
+    long: Long;
+  }>,
+): Route {
+  // Only the handler needs the types.
+  const declaration = typedDeclaration as unknown as Declaration;
   const { method = 'GET', path, errors, deprecated = null, hidden = false } = declaration;
   const { mainThread = false, snapshot = true, history, countedAs = null } = declaration;
   if (declaration.access !== undefined && declaration.etag !== null) {
@@ -280,7 +284,7 @@ interface SnapshotInfo extends SnapshotHeight {
 
 /** Makes the parsers of a route's requests: authentication, parameters, authorization, then the body. They throw ApiError. */
 function readersOf(
-  { path, params: paramSchemas = {}, query = {}, described, body, optionalBody = false, access }: AnyDeclaration,
+  { path, params: paramSchemas = {}, query = {}, described, body, optionalBody = false, access }: Declaration,
   clientAddress: RouteContext['clientAddress'],
 ) {
   const readParams = pathReader(path, paramSchemas);
@@ -288,7 +292,7 @@ function readersOf(
   const readQuery = queryReader(query, isOwnPath(path) ? refuseUnknown(documented) : undefined);
   const readBody = body === undefined ? null : bodyReader(body, optionalBody);
   /** Parses all but the body. */
-  const parseRequest = (request: Request): ParsedRequest => {
+  const parseRequest = (request: Request): RouteRequest => {
     const authorize = access?.(request, clientAddress(request));
     const params = readParams(request.url);
     const query = readQuery(request.url);
@@ -317,7 +321,7 @@ interface Tags {
 
 /** Makes the function that answers a request. It throws or rejects the errors of the route. */
 function requestAnswerer(
-  declaration: AnyDeclaration,
+  declaration: Declaration,
   { snapshots, heights, respond, tag, cache, turns, longRead, failure, askAccount, standing }: RouteContext,
   readers: () => ReturnType<typeof readersOf>,
 ): (request: Request, info: SnapshotInfo) => Answer {
@@ -329,7 +333,7 @@ function requestAnswerer(
   const isCompressible = declaration.access === undefined;
 
   /** The current ETag; null for a response that must not be stored. */
-  function currentTag(read: Reader, params: ParsedRequest['params']): string | null {
+  function currentTag(read: Reader, params: RouteRequest['params']): string | null {
     const state = readState === null ? null : readState(read, params);
     if (state === null) return null;
     const from = read.chain.historyFrom();
@@ -337,7 +341,7 @@ function requestAnswerer(
   }
 
   /** Makes the response of a whole text. */
-  function wholeText(text: string, { request, target }: ParsedRequest, tags: Tags | null): Response {
+  function wholeText(text: string, { request, target }: RouteRequest, tags: Tags | null): Response {
     const etag = tags?.etag ?? null;
     const isCompressed = isCompressible && text.length >= MIN_COMPRESSED_LENGTH;
     const coding = isCompressed ? codingFor(request.headers.get('accept-encoding')) : null;
@@ -347,21 +351,21 @@ function requestAnswerer(
   }
 
   /** Returns the response of a body in parts, without Content-Length. For HEAD, no part is made. */
-  function inPartsUnlessHead(response: Response, { request: { method } }: ParsedRequest): Response {
+  function inPartsUnlessHead(response: Response, { request: { method } }: RouteRequest): Response {
     if (method !== 'HEAD') return response;
     const answer = new Response(null, { status: response.status, headers: response.headers });
     answer.headers.set('transfer-encoding', 'chunked');
     return answer;
   }
 
-  function streamBody(body: Streamed, { request }: ParsedRequest): Response {
+  function streamBody(body: Streamed, { request }: RouteRequest): Response {
     const failed = (error: unknown) => failure(error, request, declaration.errors);
     const turn = () => turns.yieldLongWork();
     return respond.passedOn(streamedResponse(body, { read: snapshots.read, turn, failure: failed }));
   }
 
   /** Makes the response of a handler's result. @param tags null for a response that must not be stored */
-  function toResponse(result: unknown, parsed: ParsedRequest, tags: Tags | null): Answer {
+  function toResponse(result: unknown, parsed: RouteRequest, tags: Tags | null): Answer {
     const etag = tags?.etag ?? null;
     if (result instanceof Streamed) return inPartsUnlessHead(streamBody(result, parsed), parsed);
     if (result instanceof Redirect) return respond.redirect(result.status, result.location, etag);
@@ -382,7 +386,7 @@ function requestAnswerer(
   };
 
   /** Returns the function that makes a response from the client's copy or the cache; null if both lack the current text. */
-  function storedAnswer(parsed: ParsedRequest, tags: Tags): MakeResponse | null {
+  function storedAnswer(parsed: RouteRequest, tags: Tags): MakeResponse | null {
     const { request, target } = parsed;
     const { etag, cacheTag } = tags;
     const ifNoneMatch = request.headers.get('if-none-match');
@@ -393,62 +397,49 @@ function requestAnswerer(
     return text === undefined ? null : () => wholeText(text, parsed, tags);
   }
 
-  /** Checks the history, and reads the tags. @returns `shortcut` makes a response without the handler, or is null */
-  function prepare(
-    read: Reader,
-    parsed: ParsedRequest,
-    info: SnapshotInfo,
-  ): { tags: Tags | null; shortcut: MakeResponse | null } {
-    const { from, headers } = requireHistory(read, history);
+  /** Reads what the response needs. @returns makes the response, after the snapshot ended */
+  function read(reader: Reader, parsed: RouteRequest, info: SnapshotInfo): MakeResponse | Promise<MakeResponse> {
+    const { from, headers } = requireHistory(reader, history);
     info.from = from;
     info.headers = headers;
-    if (history !== 'none' && !isChainKnown(read)) return { tags: null, shortcut: chainUnknown };
-    const etag = currentTag(read, parsed.params);
-    if (etag === null) return { tags: null, shortcut: null };
-    const tags = { etag, cacheTag: `${read.file} ${etag}` };
-    return { tags, shortcut: storedAnswer(parsed, tags) };
-  }
-
-  function readNow(read: Reader, parsed: ParsedRequest, info: SnapshotInfo): MakeResponse {
-    const { tags, shortcut } = prepare(read, parsed, info);
-    if (shortcut !== null) return shortcut;
-    const result = declaration.handle({ ...parsed, read, askAccount });
-    return () => toResponse(result, parsed, tags);
-  }
-
-  async function readLater(read: Reader, parsed: ParsedRequest, info: SnapshotInfo): Promise<MakeResponse> {
-    const { tags, shortcut } = prepare(read, parsed, info);
-    if (shortcut !== null) return shortcut;
-    const result = await declaration.handle({ ...parsed, read, askAccount });
-    return () => toResponse(result, parsed, tags);
+    if (history !== 'none' && !isChainKnown(reader)) return chainUnknown;
+    const etag = currentTag(reader, parsed.params);
+    const tags = etag === null ? null : { etag, cacheTag: `${reader.file} ${etag}` };
+    const stored = tags === null ? null : storedAnswer(parsed, tags);
+    if (stored !== null) return stored;
+    const result = declaration.handle({ ...parsed, read: reader, askAccount });
+    const respondWith = (value: unknown) => () => toResponse(value, parsed, tags);
+    return result instanceof Promise ? result.then(respondWith) : respondWith(result);
   }
 
   /** Answers a request that may take several turns, or that waits for its minimum height or for the node. */
-  async function answerLater(parsed: ParsedRequest, info: SnapshotInfo): Promise<Response> {
-    const read = () => heights.readLong(parsed.request, info, (reader) => readLater(reader, parsed, info));
-    const make = await (long ? longRead(() => unlessLeft(parsed.request, read)) : read());
+  async function answerLater(parsed: RouteRequest, info: SnapshotInfo): Promise<Response> {
+    const readLong = () => heights.readLong(parsed.request, info, async (reader) => read(reader, parsed, info));
+    const make = await (long ? longRead(() => unlessLeft(parsed.request, readLong)) : readLong());
     return make();
   }
 
   /** Answers a request that reads in one turn, unless it must wait. */
-  function answerNow(parsed: ParsedRequest, info: SnapshotInfo): Answer {
+  function answerNow(parsed: RouteRequest, info: SnapshotInfo): Answer {
     if (minimumHeight(parsed.request) > 0) return answerLater(parsed, info);
-    const make = heights.read(info, (read) =>
-      history === 'account' && read.chain.historyFrom() !== null ? null : readNow(read, parsed, info),
-    );
+    const make = heights.read(info, (reader) => {
+      if (history === 'account' && reader.chain.historyFrom() !== null) return null;
+      // The handler of such a route returns no promise: see HandlerReturn.
+      return read(reader, parsed, info) as MakeResponse;
+    });
     return make === null ? answerLater(parsed, info) : make();
   }
 
-  async function answerUnread(parsed: ParsedRequest): Promise<Response> {
+  async function answerUnread(parsed: RouteRequest): Promise<Response> {
     return toResponse(await declaration.handle({ ...parsed, read: undefined, askAccount }), parsed, null);
   }
 
-  function answerParsed(parsed: ParsedRequest, info: SnapshotInfo): Answer {
+  function answerParsed(parsed: RouteRequest, info: SnapshotInfo): Answer {
     if (!snapshot) return answerUnread(parsed);
     return long ? answerLater(parsed, info) : answerNow(parsed, info);
   }
 
-  async function answerWithBody(parsed: ParsedRequest, info: SnapshotInfo, body: Promise<unknown>): Promise<Response> {
+  async function answerWithBody(parsed: RouteRequest, info: SnapshotInfo, body: Promise<unknown>): Promise<Response> {
     return answerParsed({ ...parsed, body: await body }, info);
   }
 
