@@ -352,13 +352,13 @@ function ChartTable({ label, times, series, format, scale }: DrawnChart) {
           rows={sampleIndexes(times.length, MAX_ROWS)}
           keyOf={String}
           columns={[
-            [title, 'nowrap', (index) => text(times[index] ?? 0)],
+            { name: title, class: 'nowrap', cell: (index) => text(times[index] ?? 0) },
             ...series.map(
-              ({ name, values }): Column<number> => [
+              ({ name, values }): Column<number> => ({
                 name,
-                'number',
-                (index) => valueText(values[index] ?? null, format),
-              ],
+                class: 'number',
+                cell: (index) => valueText(values[index] ?? null, format),
+              }),
             ),
           ]}
         />

@@ -179,27 +179,22 @@ export const DataPanel = <T,>({ loaded, rows, missing, facts = () => [], childre
   </Panel>
 );
 
-interface ColumnDetails {
+/** A column of a table. */
+export interface Column<Row> {
+  name: string;
+  /**
+   * Classes: `number` aligns at the right; `widest`, `wide` and `medium` are hidden on narrow screens; `named` shows the
+   * label before the value in stacked rows.
+   */
+  class?: string;
+  cell: (row: Row) => ComponentChildren;
   /** A longer name, shown when the pointer is over the name. */
   title?: string;
   /** Label in stacked rows (default: the name, without its capital letter). */
   label?: string;
 }
 
-/**
- * A column of a table. Its classes: `number` aligns at the right; `widest`, `wide` and `medium` are hidden on narrow screens;
- * `named` shows the name before the value in stacked rows.
- */
-export type Column<Row> = readonly [
-  name: string,
-  classes: string,
-  cell: (row: Row) => ComponentChildren,
-  details?: ColumnDetails,
-];
-
-/** Returns the label of a column in stacked rows: `fee` for the column `Fee`. */
-const labelOf = ([name, classes, , { label } = {}]: Column<never>): string | undefined =>
-  classes.includes('named') ? (label ?? `${name.charAt(0).toLowerCase()}${name.slice(1)}`) : undefined;
+const lowerFirst = (text: string): string => text.charAt(0).toLowerCase() + text.slice(1);
 
 interface TableProps<Row> {
   label: string;
@@ -224,7 +219,7 @@ export function Table<Row>({ label, columns, rows, keyOf, empty, below, stacked 
       <table aria-label={label} class={stacked ? 'stacked' : ''}>
         <thead>
           <tr>
-            {columns.map(([name, classes, , { title } = {}], index) => (
+            {columns.map(({ name, class: classes, title }, index) => (
               // Keys are indexes: names may be fields that a contract chose, and may repeat.
               <th key={index} scope="col" class={classes} title={title}>
                 {name}
@@ -238,9 +233,9 @@ export function Table<Row>({ label, columns, rows, keyOf, empty, below, stacked 
             return (
               <Fragment key={keyOf(row)}>
                 <tr>
-                  {columns.map((column, index) => (
-                    <td key={index} class={column[1]} data-label={labelOf(column)}>
-                      {column[2](row)}
+                  {columns.map(({ name, class: classes, cell, label = lowerFirst(name) }, index) => (
+                    <td key={index} class={classes} data-label={label}>
+                      {cell(row)}
                     </td>
                   ))}
                 </tr>

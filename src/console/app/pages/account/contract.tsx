@@ -215,9 +215,17 @@ function Definitions({ contract, source, api }: { contract: string; source: stri
           rows={rows}
           keyOf={({ line, name }) => `${line} ${name}`}
           columns={[
-            ['Name', 'nowrap', (row) => <DefinitionName contract={contract} definition={row} />],
-            ['Definition', 'fill', ({ detail }) => <code class="quiet break">{visible(detail)}</code>],
-            ['Line', 'number', ({ line }) => <a href={`${pathTo('contract', { id: contract })}#L${line}`}>{line}</a>],
+            { name: 'Name', class: 'nowrap', cell: (row) => <DefinitionName contract={contract} definition={row} /> },
+            {
+              name: 'Definition',
+              class: 'fill',
+              cell: ({ detail }) => <code class="quiet break">{visible(detail)}</code>,
+            },
+            {
+              name: 'Line',
+              class: 'number',
+              cell: ({ line }) => <a href={`${pathTo('contract', { id: contract })}#L${line}`}>{line}</a>,
+            },
           ]}
         />
       ))}
@@ -268,17 +276,17 @@ function ContractCalls({ contract, functions, version }: ContractCallsProps) {
       empty="No transaction matches. Calls by other contracts are not listed."
       stacked
       columns={[
-        [
-          'Call',
-          'main',
-          (call) => (
+        {
+          name: 'Call',
+          class: 'main',
+          cell: (call) => (
             <>
               <ChainText text={call.function_name} /> <Arguments values={call.function_args} />
             </>
           ),
-        ],
-        ['Status', 'nowrap', ({ status }) => <MinedStatus status={status} />],
-        ['From', 'nowrap named', ({ sender }) => <Principal principal={sender} />],
+        },
+        { name: 'Status', class: 'nowrap', cell: ({ status }) => <MinedStatus status={status} /> },
+        { name: 'From', class: 'nowrap named', cell: ({ sender }) => <Principal principal={sender} /> },
         TX_ID,
         BLOCK_HEIGHT,
         TIME,
@@ -343,10 +351,10 @@ function SameDeployer({ contract, deployer }: { contract: string; deployer: stri
       }
       stacked
       columns={[
-        [
-          'Contract',
-          'main',
-          (deployment) => {
+        {
+          name: 'Contract',
+          class: 'main',
+          cell: (deployment) => {
             const id = deployment.type === 'smart_contract' ? deployment.smart_contract.contract_id : '';
             const name = <ChainText text={contractNameOf(id)} />;
             return id === contract ? (
@@ -357,7 +365,7 @@ function SameDeployer({ contract, deployer }: { contract: string; deployer: stri
               <a href={pathTo('contract', { id })}>{name}</a>
             );
           },
-        ],
+        },
         TX_ID,
         BLOCK,
         AGE,

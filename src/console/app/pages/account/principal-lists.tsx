@@ -64,18 +64,18 @@ const AllTransactions = ({ principal, version }: PrincipalProps) => (
     empty="No transaction concerns this principal."
     stacked
     columns={[
-      ['Action', 'main', ({ transaction }) => <Sentence parts={action(transaction)} />],
-      [
-        'STX',
-        'number',
-        ({ balance_changes: { stx } }) =>
+      { name: 'Action', class: 'main', cell: ({ transaction }) => <Sentence parts={action(transaction)} /> },
+      {
+        name: 'STX',
+        class: 'number',
+        cell: ({ balance_changes: { stx } }) =>
           stx.net === '0' ? <span class="quiet">–</span> : <Stx micro={stx.net} signed />,
-      ],
-      ['Status', 'nowrap', ({ transaction: { status } }) => <MinedStatus status={status} />],
-      [
-        'Direction',
-        'nowrap',
-        ({ transaction: { sender }, involvement, balance_changes: { stx } }) => (
+      },
+      { name: 'Status', class: 'nowrap', cell: ({ transaction: { status } }) => <MinedStatus status={status} /> },
+      {
+        name: 'Direction',
+        class: 'nowrap',
+        cell: ({ transaction: { sender }, involvement, balance_changes: { stx } }) => (
           <>
             {directionOf(involvement, stx.net)}
             {involvement === 'sender' ? null : (
@@ -86,10 +86,10 @@ const AllTransactions = ({ principal, version }: PrincipalProps) => (
             )}
           </>
         ),
-      ],
-      ['Fee', 'number widest', ({ transaction }) => <Fee micro={transaction.fee_rate} />],
+      },
+      { name: 'Fee', class: 'number widest', cell: ({ transaction }) => <Fee micro={transaction.fee_rate} /> },
       TRANSACTION,
-      ['Age', 'number when', ({ transaction: { block } }) => <Ago chain time={block.time} />],
+      { name: 'Age', class: 'number when', cell: ({ transaction: { block } }) => <Ago chain time={block.time} /> },
     ]}
   />
 );
@@ -114,21 +114,21 @@ export function Transfers({ principal, direction, version }: PrincipalProps & { 
       empty={isInbound ? 'The principal received no STX.' : 'The principal sent no STX.'}
       stacked
       columns={[
-        [
-          isInbound ? 'From' : 'To',
-          'main',
-          ({ sender, recipient }) =>
+        {
+          name: isInbound ? 'From' : 'To',
+          class: 'main',
+          cell: ({ sender, recipient }) =>
             isInbound ? <Party principal={sender} nobody="minted" /> : <Party principal={recipient} nobody="burnt" />,
-        ],
-        ['Amount', 'number', ({ amount }) => <Stx micro={amount} />],
-        [
-          'Memo',
-          'wide short',
-          ({ memo }) => {
+        },
+        { name: 'Amount', class: 'number', cell: ({ amount }) => <Stx micro={amount} /> },
+        {
+          name: 'Memo',
+          class: 'wide short',
+          cell: ({ memo }) => {
             const text = memo === null ? '' : (hexToText(memo.hex) ?? memo.hex);
             return text === '' ? null : <ChainText text={text} />;
           },
-        ],
+        },
         TRANSACTION,
         BLOCK,
         AGE,
@@ -179,20 +179,20 @@ const FungibleTokens = ({ principal, version }: PrincipalProps) => (
     keyOf={({ asset_identifier: asset }) => asset}
     empty="The principal holds no fungible token."
     columns={[
-      ['Token', 'main', ({ asset_identifier: asset }) => <Asset identifier={asset} fungible />],
-      [
-        'Balance',
-        'number',
-        ({ asset_identifier: asset, balance }) => (
+      { name: 'Token', class: 'main', cell: ({ asset_identifier: asset }) => <Asset identifier={asset} fungible /> },
+      {
+        name: 'Balance',
+        class: 'number',
+        cell: ({ asset_identifier: asset, balance }) => (
           <>
             <TokenAmount asset={asset} value={balance} /> <SmallestUnit asset={asset} />
           </>
         ),
-      ],
-      [
-        'Transfers',
-        'number medium',
-        ({ asset_identifier: asset }) => (
+      },
+      {
+        name: 'Transfers',
+        class: 'number medium',
+        cell: ({ asset_identifier: asset }) => (
           <a
             href={withQuery({ [TOKEN]: asset, [CURSOR]: null })}
             aria-label={`Transfers of ${visible(tokenName(asset))}`}
@@ -200,7 +200,7 @@ const FungibleTokens = ({ principal, version }: PrincipalProps) => (
             Transfers
           </a>
         ),
-      ],
+      },
     ]}
   />
 );
@@ -213,8 +213,12 @@ const NonFungibleTokens = ({ principal, version }: PrincipalProps) => (
     keyOf={({ asset_identifier: asset, value }) => `${asset} ${value.hex}`}
     empty="The principal holds no non-fungible token."
     columns={[
-      ['Token', 'nowrap', ({ asset_identifier: asset }) => <Asset identifier={asset} />],
-      ['Value', 'fill', ({ asset_identifier: asset, value }) => <NftLink asset={asset} value={value} />],
+      { name: 'Token', class: 'nowrap', cell: ({ asset_identifier: asset }) => <Asset identifier={asset} /> },
+      {
+        name: 'Value',
+        class: 'fill',
+        cell: ({ asset_identifier: asset, value }) => <NftLink asset={asset} value={value} />,
+      },
     ]}
   />
 );
@@ -242,10 +246,10 @@ function TokenMoves({ principal, asset, version }: PrincipalProps & { asset: str
       stacked
       columns={[
         TRANSACTION,
-        [
-          'Counterparty',
-          'main',
-          ({ sender, recipient }) => {
+        {
+          name: 'Counterparty',
+          class: 'main',
+          cell: ({ sender, recipient }) => {
             const isSender = sender === principal;
             const other = isSender ? recipient : sender;
             return (
@@ -255,14 +259,14 @@ function TokenMoves({ principal, asset, version }: PrincipalProps & { asset: str
               </>
             );
           },
-        ],
-        [
-          'Amount',
-          'number',
-          ({ sender, amount }) => (
+        },
+        {
+          name: 'Amount',
+          class: 'number',
+          cell: ({ sender, amount }) => (
             <TokenAmount asset={asset} value={sender === principal ? `-${amount}` : amount} signed />
           ),
-        ],
+        },
         BLOCK,
         AGE,
       ]}

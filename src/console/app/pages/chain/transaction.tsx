@@ -202,11 +202,11 @@ function Balances({ transaction }: { transaction: MinedTransaction }) {
       keyOf={({ principal, asset }) => `${principal} ${asset}`}
       empty="The transaction changed no balance."
       columns={[
-        ['Account', 'main', ({ principal }) => <Principal principal={principal} />],
-        [
-          'Change, fee included',
-          'number',
-          ({ asset, isFungible, net }) =>
+        { name: 'Account', class: 'main', cell: ({ principal }) => <Principal principal={principal} /> },
+        {
+          name: 'Change, fee included',
+          class: 'number',
+          cell: ({ asset, isFungible, net }) =>
             asset === null ? (
               <Stx micro={net} signed />
             ) : (
@@ -215,7 +215,7 @@ function Balances({ transaction }: { transaction: MinedTransaction }) {
                 <ChainText text={isFungible ? tokenName(asset) : assetNameOf(asset)} />
               </span>
             ),
-        ],
+        },
       ]}
     />
   );
@@ -329,26 +329,30 @@ function ContractCall({ source, call, result, rolledBack }: CallProps) {
           keyOf={({ index }) => String(index)}
           stacked
           columns={[
-            ['Argument', 'first nowrap', ({ title }) => <ChainText text={title} />],
-            [
-              'Type',
-              'nowrap short',
-              ({ type }) => (
+            { name: 'Argument', class: 'first nowrap', cell: ({ title }) => <ChainText text={title} /> },
+            {
+              name: 'Type',
+              class: 'nowrap short',
+              cell: ({ type }) => (
                 <code class="quiet" title={type}>
                   {type}
                 </code>
               ),
-            ],
-            [
-              'Value',
-              'half',
-              ({ repr, title }) => (
+            },
+            {
+              name: 'Value',
+              class: 'half',
+              cell: ({ repr, title }) => (
                 <Copied text={repr} name={`value of ${visible(title)}`}>
                   <LongValue repr={repr} label={`Value of ${visible(title)}`} maxLength={LONG_VALUE} />
                 </Copied>
               ),
-            ],
-            ['Serialized', 'half', ({ hex, title }) => <Hash value={hex} whole copy={`hex of ${visible(title)}`} />],
+            },
+            {
+              name: 'Serialized',
+              class: 'half',
+              cell: ({ hex, title }) => <Hash value={hex} whole copy={`hex of ${visible(title)}`} />,
+            },
           ]}
         />
       )}

@@ -83,18 +83,18 @@ export function Deliveries({ hook }: { hook: Hook }) {
       keyOf={({ id }) => id}
       empty="Nothing was delivered yet."
       columns={[
-        [
-          'Blocks',
-          'nowrap',
-          (delivery) => (
+        {
+          name: 'Blocks',
+          class: 'nowrap',
+          cell: (delivery) => (
             <a href={pathTo('delivery', { id: uuid, delivery: delivery.id })}>{blocksOf(delivery) || delivery.id}</a>
           ),
-        ],
-        ['State', 'nowrap', ({ state }) => <StateBadge state={state} />],
-        [
-          'Answer',
-          'main',
-          ({ last_attempt: attempt }) =>
+        },
+        { name: 'State', class: 'nowrap', cell: ({ state }) => <StateBadge state={state} /> },
+        {
+          name: 'Answer',
+          class: 'main',
+          cell: ({ last_attempt: attempt }) =>
             attempt === null ? (
               <span class="quiet">not sent yet</span>
             ) : (
@@ -103,11 +103,11 @@ export function Deliveries({ hook }: { hook: Hook }) {
                 <span class="quiet">in {count(attempt.duration_ms)} ms</span>
               </>
             ),
-        ],
-        ['Attempts', 'number medium', ({ attempt_count: attempts }) => count(attempts)],
-        ['Reason', 'medium nowrap', ({ reason }) => words(reason)],
-        ['Size', 'number wide', ({ body_bytes: size }) => bytes(size)],
-        ['Queued', 'number', ({ created_at: time }) => <Ago time={time} />],
+        },
+        { name: 'Attempts', class: 'number medium', cell: ({ attempt_count: attempts }) => count(attempts) },
+        { name: 'Reason', class: 'medium nowrap', cell: ({ reason }) => words(reason) },
+        { name: 'Size', class: 'number wide', cell: ({ body_bytes: size }) => bytes(size) },
+        { name: 'Queued', class: 'number', cell: ({ created_at: time }) => <Ago time={time} /> },
       ]}
     >
       {waiting === null ? null : (
@@ -218,22 +218,22 @@ const Attempts = ({ attempts, source }: { attempts: readonly Attempt[]; source: 
     keyOf={({ at, duration_ms: time }) => `${at} ${time}`}
     empty="The delivery was not sent yet."
     columns={[
-      ['When', 'nowrap', ({ at }) => <Ago time={at} />],
-      [
-        'Answer',
-        'nowrap',
-        ({ status_code: code }) => (code === null ? <span class="quiet">none</span> : <strong>{code}</strong>),
-      ],
-      [
-        'Response or error',
-        'fill',
-        ({ status_code: code, error, response_excerpt: excerpt }) => {
+      { name: 'When', class: 'nowrap', cell: ({ at }) => <Ago time={at} /> },
+      {
+        name: 'Answer',
+        class: 'nowrap',
+        cell: ({ status_code: code }) => (code === null ? <span class="quiet">none</span> : <strong>{code}</strong>),
+      },
+      {
+        name: 'Response or error',
+        class: 'fill',
+        cell: ({ status_code: code, error, response_excerpt: excerpt }) => {
           const text = error ?? (excerpt || statusReason(code ?? 0));
           return <code class="break">{visible(text) || <span class="quiet">nothing</span>}</code>;
         },
-      ],
-      ['Time', 'number medium', ({ duration_ms: time }) => `${count(time)} ms`],
-      ['Host', 'wide', ({ url_host: host }) => <code>{host}</code>],
+      },
+      { name: 'Time', class: 'number medium', cell: ({ duration_ms: time }) => `${count(time)} ms` },
+      { name: 'Host', class: 'wide', cell: ({ url_host: host }) => <code>{host}</code> },
     ]}
   />
 );

@@ -231,32 +231,36 @@ function Backfills({ hook }: { hook: string }) {
         keyOf={({ id }) => id}
         empty="No past blocks were delivered yet."
         columns={[
-          ['Blocks', 'nowrap', ({ from_height: from, to_height: to }) => `${count(from)} to ${count(to)}`],
-          [
-            'State',
-            'nowrap',
-            ({ state, dry_run: dry }) => (
+          {
+            name: 'Blocks',
+            class: 'nowrap',
+            cell: ({ from_height: from, to_height: to }) => `${count(from)} to ${count(to)}`,
+          },
+          {
+            name: 'State',
+            class: 'nowrap',
+            cell: ({ state, dry_run: dry }) => (
               <>
                 <Badge tone={BACKFILL_TONES[state]}>{state}</Badge> {dry ? <span class="quiet">dry run</span> : null}
               </>
             ),
-          ],
-          [
-            'Searched',
-            'number',
-            ({ from_height: from, to_height: to, next_height: next }) => (
+          },
+          {
+            name: 'Searched',
+            class: 'number',
+            cell: ({ from_height: from, to_height: to, next_height: next }) => (
               <Meter value={next - from} total={to - from + 1} />
             ),
-          ],
-          ['Matches', 'number medium', ({ matched_blocks: blocks }) => count(blocks)],
-          ['Delivered', 'number medium', ({ deliveries }) => count(deliveries.delivered)],
-          ['Created', 'number wide', ({ created_at: time }) => <Ago time={time} />],
-          [
-            'Actions',
-            'number',
-            ({ id, state }) =>
+          },
+          { name: 'Matches', class: 'number medium', cell: ({ matched_blocks: blocks }) => count(blocks) },
+          { name: 'Delivered', class: 'number medium', cell: ({ deliveries }) => count(deliveries.delivered) },
+          { name: 'Created', class: 'number wide', cell: ({ created_at: time }) => <Ago time={time} /> },
+          {
+            name: 'Actions',
+            class: 'number',
+            cell: ({ id, state }) =>
               state === 'queued' || state === 'running' ? <Button text="Cancel" onClick={() => cancel(id)} /> : null,
-          ],
+          },
         ]}
       />
     </>

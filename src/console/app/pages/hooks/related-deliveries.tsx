@@ -107,18 +107,18 @@ const DeliveryList = ({
     empty="No chainhook was notified of the orphaned blocks, or its deliveries are no longer stored."
     stacked
     columns={[
-      ['Chainhook', 'main', ({ hook }) => <HookLink hook={hook} />],
-      ['Notified', 'named', ({ delivery }) => contentOf(delivery, filter)],
-      [
-        'Delivery',
-        'named',
-        ({ hook: { uuid }, delivery: { id, state } }) => (
+      { name: 'Chainhook', class: 'main', cell: ({ hook }) => <HookLink hook={hook} /> },
+      { name: 'Notified', class: 'named', cell: ({ delivery }) => contentOf(delivery, filter) },
+      {
+        name: 'Delivery',
+        class: 'named',
+        cell: ({ hook: { uuid }, delivery: { id, state } }) => (
           <a href={pathTo('delivery', { id: uuid, delivery: id })}>
             <StateBadge state={state} />
           </a>
         ),
-      ],
-      ['Queued', 'number when', ({ delivery }) => <Ago time={delivery.created_at} />],
+      },
+      { name: 'Queued', class: 'number when', cell: ({ delivery }) => <Ago time={delivery.created_at} /> },
     ]}
   />
 );
