@@ -205,5 +205,5 @@ test('the console needs deprecated routes only for names and Bitcoin rewards', a
 test("the types of the console's API calls are up to date (bun run generate writes them)", async () => {
   const text = await Bun.file(typesFile).text();
   expect(await apiTypes()).toBe(text);
-  expect(text.split('\n').length).toBeLessThan(4_950);
+  expect(text.split('\n').length).toBeLessThan(2_600);
 });

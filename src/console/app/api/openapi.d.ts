@@ -155,32 +155,22 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
-        Hash: string;
+        Status: { server_version: string; status: "ready"; chain_tip?: components["schemas"]["ChainTip"]; history_from?: number; };
         ChainTip: {
             block_height: number;
             block_hash: components["schemas"]["Hash"];
             index_block_hash: components["schemas"]["Hash"];
             burn_block_height: number;
         };
-        Status: { server_version: string; status: "ready"; chain_tip?: components["schemas"]["ChainTip"]; history_from?: number; };
-        Problem: { statusCode: number; code?: string; error: string; message: string; };
-        BareError: { error: string; };
-        StoreProblem: components["schemas"]["Problem"] | components["schemas"]["BareError"];
-        PageCursors: { next: string | null; previous: string | null; current: string; };
+        Hash: string;
+        TransactionSummaryPage: { results: components["schemas"]["TransactionSummary"][]; } & components["schemas"]["Page"];
         Page: { total: number; limit: number; cursor: components["schemas"]["PageCursors"]; };
-        Principal: string;
-        Account: { address: components["schemas"]["Principal"]; nonce: number; };
-        Amount: string;
-        UnixTime: number;
-        BlockPosition: {
-            height: number;
-            hash: components["schemas"]["Hash"];
-            index_hash: components["schemas"]["Hash"];
-            time: components["schemas"]["UnixTime"];
-            tx_index: number;
-        };
-        BitcoinBlock: { height: number; time: components["schemas"]["UnixTime"]; };
-        TransactionStatus: "success" | "abort_by_response" | "abort_by_post_condition" | "problematic_skipped" | "unknown";
+        PageCursors: { next: string | null; previous: string | null; current: string; };
+        TransactionSummary: components["schemas"]["TokenTransferTransactionSummary"] | components["schemas"]["SmartContractTransactionSummary"] | components["schemas"]["ContractCallTransactionSummary"] | components["schemas"]["PoisonMicroblockTransactionSummary"] | components["schemas"]["CoinbaseTransactionSummary"] | components["schemas"]["TenureChangeTransactionSummary"] | components["schemas"]["UnknownTransactionSummary"];
+        TokenTransferTransactionSummary: {
+            type: "token_transfer";
+            token_transfer: components["schemas"]["TokenTransfer"];
+        } & (components["schemas"]["TransactionSummaryBase"] & { type: "token_transfer"; });
         TransactionSummaryBase: {
             tx_id: components["schemas"]["Hash"];
             sender: components["schemas"]["Account"];
@@ -190,27 +180,36 @@ export interface components {
             bitcoin_block: components["schemas"]["BitcoinBlock"];
             status: components["schemas"]["TransactionStatus"];
         };
-        Hex: string;
-        Memo: { hex: components["schemas"]["Hex"]; repr: string; };
+        Account: { address: components["schemas"]["Principal"]; nonce: number; };
+        Principal: string;
+        Amount: string;
+        BlockPosition: {
+            height: number;
+            hash: components["schemas"]["Hash"];
+            index_hash: components["schemas"]["Hash"];
+            time: components["schemas"]["UnixTime"];
+            tx_index: number;
+        };
+        UnixTime: number;
+        BitcoinBlock: { height: number; time: components["schemas"]["UnixTime"]; };
+        TransactionStatus: "success" | "abort_by_response" | "abort_by_post_condition" | "problematic_skipped" | "unknown";
         TokenTransfer: {
             recipient: components["schemas"]["Principal"];
             amount: components["schemas"]["Amount"];
             memo: components["schemas"]["Memo"] | null;
         };
-        TokenTransferTransactionSummary: {
-            type: "token_transfer";
-            token_transfer: components["schemas"]["TokenTransfer"];
-        } & (components["schemas"]["TransactionSummaryBase"] & { type: "token_transfer"; });
-        ContractDeploymentSummary: { clarity_version: number | null; contract_id: string; };
+        Memo: { hex: components["schemas"]["Hex"]; repr: string; };
+        Hex: string;
         SmartContractTransactionSummary: {
             type: "smart_contract";
             smart_contract: components["schemas"]["ContractDeploymentSummary"];
         } & (components["schemas"]["TransactionSummaryBase"] & { type: "smart_contract"; });
-        ContractCallSummary: { contract_id: string; function_name: string; };
+        ContractDeploymentSummary: { clarity_version: number | null; contract_id: string; };
         ContractCallTransactionSummary: {
             type: "contract_call";
             contract_call: components["schemas"]["ContractCallSummary"];
         } & (components["schemas"]["TransactionSummaryBase"] & { type: "contract_call"; });
+        ContractCallSummary: { contract_id: string; function_name: string; };
         PoisonMicroblockTransactionSummary: { type: "poison_microblock"; } & (components["schemas"]["TransactionSummaryBase"] & {
             type: "poison_microblock";
         });
@@ -218,48 +217,18 @@ export interface components {
             type: "coinbase";
             coinbase: { alt_recipient: components["schemas"]["Principal"] | null; };
         } & (components["schemas"]["TransactionSummaryBase"] & { type: "coinbase"; });
-        TenureChangeCause: "block_found" | "extended" | "extended_runtime" | "extended_read_count" | "extended_read_length" | "extended_write_count" | "extended_write_length";
         TenureChangeTransactionSummary: {
             type: "tenure_change";
             tenure_change: { cause: components["schemas"]["TenureChangeCause"]; };
         } & (components["schemas"]["TransactionSummaryBase"] & { type: "tenure_change"; });
+        TenureChangeCause: "block_found" | "extended" | "extended_runtime" | "extended_read_count" | "extended_read_length" | "extended_write_count" | "extended_write_length";
         UnknownTransactionSummary: { type: "unknown"; } & (components["schemas"]["TransactionSummaryBase"] & { type: "unknown"; });
-        TransactionSummary: components["schemas"]["TokenTransferTransactionSummary"] | components["schemas"]["SmartContractTransactionSummary"] | components["schemas"]["ContractCallTransactionSummary"] | components["schemas"]["PoisonMicroblockTransactionSummary"] | components["schemas"]["CoinbaseTransactionSummary"] | components["schemas"]["TenureChangeTransactionSummary"] | components["schemas"]["UnknownTransactionSummary"];
-        TransactionSummaryPage: { results: components["schemas"]["TransactionSummary"][]; } & components["schemas"]["Page"];
-        SentCondition: "sent_equal_to" | "sent_greater_than" | "sent_greater_than_or_equal_to" | "sent_less_than" | "sent_less_than_or_equal_to";
-        OriginPrincipal: { type_id: "principal_origin"; };
-        StandardPrincipal: { type_id: "principal_standard"; address: string; };
-        ContractPrincipal: { type_id: "principal_contract"; contract_name: string; address: string; };
-        PostConditionPrincipal: components["schemas"]["OriginPrincipal"] | components["schemas"]["StandardPrincipal"] | components["schemas"]["ContractPrincipal"];
-        StxPostCondition: {
-            type: "stx" | "staking";
-            condition_code: components["schemas"]["SentCondition"];
-            amount: components["schemas"]["Amount"];
-            principal: components["schemas"]["PostConditionPrincipal"];
-        };
-        PostConditionAsset: { contract_name: string; asset_name: string; contract_address: string; };
-        FungiblePostCondition: {
-            type: "fungible";
-            condition_code: components["schemas"]["SentCondition"];
-            amount: components["schemas"]["Amount"];
-            principal: components["schemas"]["PostConditionPrincipal"];
-            asset: components["schemas"]["PostConditionAsset"];
-        };
-        ClarityValue: { hex: components["schemas"]["Hex"]; repr: string; };
-        NonFungiblePostCondition: {
-            type: "non_fungible";
-            condition_code: "sent" | "not_sent" | "maybe_sent";
-            principal: components["schemas"]["PostConditionPrincipal"];
-            asset: components["schemas"]["PostConditionAsset"];
-            asset_value: components["schemas"]["ClarityValue"];
-        };
-        PoxPostCondition: {
-            type: "pox";
-            condition_code: "not_performed" | "maybe_performed" | "performed";
-            principal: components["schemas"]["PostConditionPrincipal"];
-        };
-        UnknownPostCondition: { type: "unknown"; hex: components["schemas"]["Hex"]; };
-        PostCondition: components["schemas"]["StxPostCondition"] | components["schemas"]["FungiblePostCondition"] | components["schemas"]["NonFungiblePostCondition"] | components["schemas"]["PoxPostCondition"] | components["schemas"]["UnknownPostCondition"];
+        FoundTransaction: components["schemas"]["Transaction"] | components["schemas"]["MempoolTransaction"];
+        Transaction: components["schemas"]["TokenTransferTransaction"] | components["schemas"]["SmartContractTransaction"] | components["schemas"]["ContractCallTransaction"] | components["schemas"]["PoisonMicroblockTransaction"] | components["schemas"]["CoinbaseTransaction"] | components["schemas"]["TenureChangeTransaction"] | components["schemas"]["UnknownTransaction"];
+        TokenTransferTransaction: {
+            type: "token_transfer";
+            token_transfer: components["schemas"]["TokenTransfer"];
+        } & (components["schemas"]["TransactionBase"] & { type: "token_transfer"; });
         TransactionBase: {
             tx_id: components["schemas"]["Hash"];
             sender: components["schemas"]["Account"];
@@ -275,33 +244,67 @@ export interface components {
             post_conditions?: components["schemas"]["PostCondition"][];
             result?: components["schemas"]["ClarityValue"];
         };
-        TokenTransferTransaction: {
-            type: "token_transfer";
-            token_transfer: components["schemas"]["TokenTransfer"];
-        } & (components["schemas"]["TransactionBase"] & { type: "token_transfer"; });
-        ContractDeployment: { clarity_version: number | null; contract_id: string; source_code?: string; };
+        PostCondition: components["schemas"]["StxPostCondition"] | components["schemas"]["FungiblePostCondition"] | components["schemas"]["NonFungiblePostCondition"] | components["schemas"]["PoxPostCondition"] | components["schemas"]["UnknownPostCondition"];
+        StxPostCondition: {
+            type: "stx" | "staking";
+            condition_code: components["schemas"]["SentCondition"];
+            amount: components["schemas"]["Amount"];
+            principal: components["schemas"]["PostConditionPrincipal"];
+        };
+        SentCondition: "sent_equal_to" | "sent_greater_than" | "sent_greater_than_or_equal_to" | "sent_less_than" | "sent_less_than_or_equal_to";
+        PostConditionPrincipal: components["schemas"]["OriginPrincipal"] | components["schemas"]["StandardPrincipal"] | components["schemas"]["ContractPrincipal"];
+        OriginPrincipal: { type_id: "principal_origin"; };
+        StandardPrincipal: { type_id: "principal_standard"; address: string; };
+        ContractPrincipal: { type_id: "principal_contract"; contract_name: string; address: string; };
+        FungiblePostCondition: {
+            type: "fungible";
+            condition_code: components["schemas"]["SentCondition"];
+            amount: components["schemas"]["Amount"];
+            principal: components["schemas"]["PostConditionPrincipal"];
+            asset: components["schemas"]["PostConditionAsset"];
+        };
+        PostConditionAsset: { contract_name: string; asset_name: string; contract_address: string; };
+        NonFungiblePostCondition: {
+            type: "non_fungible";
+            condition_code: "sent" | "not_sent" | "maybe_sent";
+            principal: components["schemas"]["PostConditionPrincipal"];
+            asset: components["schemas"]["PostConditionAsset"];
+            asset_value: components["schemas"]["ClarityValue"];
+        };
+        ClarityValue: { hex: components["schemas"]["Hex"]; repr: string; };
+        PoxPostCondition: {
+            type: "pox";
+            condition_code: "not_performed" | "maybe_performed" | "performed";
+            principal: components["schemas"]["PostConditionPrincipal"];
+        };
+        UnknownPostCondition: { type: "unknown"; hex: components["schemas"]["Hex"]; };
         SmartContractTransaction: {
             type: "smart_contract";
             smart_contract: components["schemas"]["ContractDeployment"];
         } & (components["schemas"]["TransactionBase"] & { type: "smart_contract"; });
-        ContractCall: { contract_id: string; function_name: string; function_args?: components["schemas"]["ClarityValue"][]; };
+        ContractDeployment: { clarity_version: number | null; contract_id: string; source_code?: string; };
         ContractCallTransaction: {
             type: "contract_call";
             contract_call: components["schemas"]["ContractCall"];
         } & (components["schemas"]["TransactionBase"] & { type: "contract_call"; });
-        PoisonMicroblock: { microblock_header_1: components["schemas"]["Hex"]; microblock_header_2: components["schemas"]["Hex"]; };
+        ContractCall: { contract_id: string; function_name: string; function_args?: components["schemas"]["ClarityValue"][]; };
         PoisonMicroblockTransaction: {
             type: "poison_microblock";
             poison_microblock: components["schemas"]["PoisonMicroblock"];
         } & (components["schemas"]["TransactionBase"] & { type: "poison_microblock"; });
+        PoisonMicroblock: { microblock_header_1: components["schemas"]["Hex"]; microblock_header_2: components["schemas"]["Hex"]; };
+        CoinbaseTransaction: { type: "coinbase"; coinbase: components["schemas"]["Coinbase"]; } & (components["schemas"]["TransactionBase"] & {
+            type: "coinbase";
+        });
         Coinbase: {
             payload: components["schemas"]["Hex"];
             alt_recipient: components["schemas"]["Principal"] | null;
             vrf_proof: components["schemas"]["Hex"] | null;
         };
-        CoinbaseTransaction: { type: "coinbase"; coinbase: components["schemas"]["Coinbase"]; } & (components["schemas"]["TransactionBase"] & {
-            type: "coinbase";
-        });
+        TenureChangeTransaction: {
+            type: "tenure_change";
+            tenure_change: components["schemas"]["TenureChange"];
+        } & (components["schemas"]["TransactionBase"] & { type: "tenure_change"; });
         TenureChange: {
             tenure_consensus_hash: components["schemas"]["Hex"];
             prev_tenure_consensus_hash: components["schemas"]["Hex"];
@@ -311,13 +314,12 @@ export interface components {
             cause: components["schemas"]["TenureChangeCause"];
             pubkey_hash: components["schemas"]["Hex"];
         };
-        TenureChangeTransaction: {
-            type: "tenure_change";
-            tenure_change: components["schemas"]["TenureChange"];
-        } & (components["schemas"]["TransactionBase"] & { type: "tenure_change"; });
         UnknownTransaction: { type: "unknown"; } & (components["schemas"]["TransactionBase"] & { type: "unknown"; });
-        Transaction: components["schemas"]["TokenTransferTransaction"] | components["schemas"]["SmartContractTransaction"] | components["schemas"]["ContractCallTransaction"] | components["schemas"]["PoisonMicroblockTransaction"] | components["schemas"]["CoinbaseTransaction"] | components["schemas"]["TenureChangeTransaction"] | components["schemas"]["UnknownTransaction"];
-        MempoolTransactionStatus: "pending" | "dropped_replace_by_fee" | "dropped_replace_across_fork" | "dropped_too_expensive" | "dropped_stale_garbage_collect" | "dropped_problematic";
+        MempoolTransaction: components["schemas"]["TokenTransferMempoolTransaction"] | components["schemas"]["SmartContractMempoolTransaction"] | components["schemas"]["ContractCallMempoolTransaction"] | components["schemas"]["PoisonMicroblockMempoolTransaction"] | components["schemas"]["CoinbaseMempoolTransaction"] | components["schemas"]["TenureChangeMempoolTransaction"] | components["schemas"]["UnknownMempoolTransaction"];
+        TokenTransferMempoolTransaction: {
+            type: "token_transfer";
+            token_transfer: components["schemas"]["TokenTransfer"];
+        } & (components["schemas"]["MempoolTransactionBase"] & { type: "token_transfer"; });
         MempoolTransactionBase: {
             tx_id: components["schemas"]["Hash"];
             sender: components["schemas"]["Account"];
@@ -329,10 +331,7 @@ export interface components {
             replaced_by_tx_id: components["schemas"]["Hash"] | null;
             post_conditions?: components["schemas"]["PostCondition"][];
         };
-        TokenTransferMempoolTransaction: {
-            type: "token_transfer";
-            token_transfer: components["schemas"]["TokenTransfer"];
-        } & (components["schemas"]["MempoolTransactionBase"] & { type: "token_transfer"; });
+        MempoolTransactionStatus: "pending" | "dropped_replace_by_fee" | "dropped_replace_across_fork" | "dropped_too_expensive" | "dropped_stale_garbage_collect" | "dropped_problematic";
         SmartContractMempoolTransaction: {
             type: "smart_contract";
             smart_contract: components["schemas"]["ContractDeployment"];
@@ -348,15 +347,17 @@ export interface components {
         CoinbaseMempoolTransaction: { type: "coinbase"; } & (components["schemas"]["MempoolTransactionBase"] & { type: "coinbase"; });
         TenureChangeMempoolTransaction: { type: "tenure_change"; } & (components["schemas"]["MempoolTransactionBase"] & { type: "tenure_change"; });
         UnknownMempoolTransaction: { type: "unknown"; } & (components["schemas"]["MempoolTransactionBase"] & { type: "unknown"; });
-        MempoolTransaction: components["schemas"]["TokenTransferMempoolTransaction"] | components["schemas"]["SmartContractMempoolTransaction"] | components["schemas"]["ContractCallMempoolTransaction"] | components["schemas"]["PoisonMicroblockMempoolTransaction"] | components["schemas"]["CoinbaseMempoolTransaction"] | components["schemas"]["TenureChangeMempoolTransaction"] | components["schemas"]["UnknownMempoolTransaction"];
-        FoundTransaction: components["schemas"]["Transaction"] | components["schemas"]["MempoolTransaction"];
-        LoggedValue: { contract_id: string; topic: string; value: components["schemas"]["ClarityValue"]; };
+        TransactionEventPage: { results: components["schemas"]["TransactionEvent"][]; } & components["schemas"]["Page"];
+        TransactionEvent: components["schemas"]["ContractLogTransactionEvent"] | components["schemas"]["StxLockTransactionEvent"] | components["schemas"]["StxAssetTransactionEvent"] | components["schemas"]["FtAssetTransactionEvent"] | components["schemas"]["UnknownTransactionEvent"] | components["schemas"]["NftAssetTransactionEvent"];
         ContractLogTransactionEvent: { event_index: number; type: "contract_log"; contract_log: components["schemas"]["LoggedValue"]; };
+        LoggedValue: { contract_id: string; topic: string; value: components["schemas"]["ClarityValue"]; };
         StxLockTransactionEvent: {
             event_index: number;
             type: "stx_lock";
             stx_lock: { amount: components["schemas"]["Amount"]; unlock_bitcoin_height: number; address: components["schemas"]["Principal"]; };
         };
+        StxAssetTransactionEvent: { event_index: number; type: "stx_asset"; stx_asset: components["schemas"]["StxMovement"]; };
+        StxMovement: components["schemas"]["TransferStxMovement"] | components["schemas"]["MintStxMovement"] | components["schemas"]["BurnStxMovement"];
         TransferStxMovement: {
             type: "transfer";
             sender: components["schemas"]["Principal"];
@@ -366,8 +367,8 @@ export interface components {
         };
         MintStxMovement: { type: "mint"; recipient: components["schemas"]["Principal"]; amount: components["schemas"]["Amount"]; };
         BurnStxMovement: { type: "burn"; sender: components["schemas"]["Principal"]; amount: components["schemas"]["Amount"]; };
-        StxMovement: components["schemas"]["TransferStxMovement"] | components["schemas"]["MintStxMovement"] | components["schemas"]["BurnStxMovement"];
-        StxAssetTransactionEvent: { event_index: number; type: "stx_asset"; stx_asset: components["schemas"]["StxMovement"]; };
+        FtAssetTransactionEvent: { event_index: number; type: "ft_asset"; ft_asset: components["schemas"]["FtMovement"]; };
+        FtMovement: components["schemas"]["TransferFtMovement"] | components["schemas"]["MintFtMovement"] | components["schemas"]["BurnFtMovement"];
         TransferFtMovement: {
             type: "transfer";
             sender: components["schemas"]["Principal"];
@@ -387,10 +388,10 @@ export interface components {
             asset_identifier: string;
             amount: components["schemas"]["Amount"];
         };
-        FtMovement: components["schemas"]["TransferFtMovement"] | components["schemas"]["MintFtMovement"] | components["schemas"]["BurnFtMovement"];
-        FtAssetTransactionEvent: { event_index: number; type: "ft_asset"; ft_asset: components["schemas"]["FtMovement"]; };
-        UnreadEvent: { type: string; json: string; };
         UnknownTransactionEvent: { event_index: number; type: "unknown"; unknown: components["schemas"]["UnreadEvent"]; };
+        UnreadEvent: { type: string; json: string; };
+        NftAssetTransactionEvent: { event_index: number; type: "nft_asset"; nft_asset: components["schemas"]["NftMovement"]; };
+        NftMovement: components["schemas"]["TransferNftMovement"] | components["schemas"]["MintNftMovement"] | components["schemas"]["BurnNftMovement"];
         TransferNftMovement: {
             type: "transfer";
             sender: components["schemas"]["Principal"];
@@ -410,10 +411,12 @@ export interface components {
             asset_identifier: string;
             value: components["schemas"]["ClarityValue"];
         };
-        NftMovement: components["schemas"]["TransferNftMovement"] | components["schemas"]["MintNftMovement"] | components["schemas"]["BurnNftMovement"];
-        NftAssetTransactionEvent: { event_index: number; type: "nft_asset"; nft_asset: components["schemas"]["NftMovement"]; };
-        TransactionEvent: components["schemas"]["ContractLogTransactionEvent"] | components["schemas"]["StxLockTransactionEvent"] | components["schemas"]["StxAssetTransactionEvent"] | components["schemas"]["FtAssetTransactionEvent"] | components["schemas"]["UnknownTransactionEvent"] | components["schemas"]["NftAssetTransactionEvent"];
-        TransactionEventPage: { results: components["schemas"]["TransactionEvent"][]; } & components["schemas"]["Page"];
+        MempoolTransactionSummaryPage: { results: components["schemas"]["MempoolTransactionSummary"][]; } & components["schemas"]["Page"];
+        MempoolTransactionSummary: components["schemas"]["TokenTransferMempoolTransactionSummary"] | components["schemas"]["SmartContractMempoolTransactionSummary"] | components["schemas"]["ContractCallMempoolTransactionSummary"] | components["schemas"]["PoisonMicroblockMempoolTransactionSummary"] | components["schemas"]["CoinbaseMempoolTransactionSummary"] | components["schemas"]["TenureChangeMempoolTransactionSummary"] | components["schemas"]["UnknownMempoolTransactionSummary"];
+        TokenTransferMempoolTransactionSummary: {
+            type: "token_transfer";
+            token_transfer: components["schemas"]["TokenTransfer"];
+        } & (components["schemas"]["MempoolTransactionSummaryBase"] & { type: "token_transfer"; });
         MempoolTransactionSummaryBase: {
             tx_id: components["schemas"]["Hash"];
             sender: components["schemas"]["Account"];
@@ -423,10 +426,6 @@ export interface components {
             receipt_block_height: number;
             status: components["schemas"]["MempoolTransactionStatus"];
         };
-        TokenTransferMempoolTransactionSummary: {
-            type: "token_transfer";
-            token_transfer: components["schemas"]["TokenTransfer"];
-        } & (components["schemas"]["MempoolTransactionSummaryBase"] & { type: "token_transfer"; });
         SmartContractMempoolTransactionSummary: {
             type: "smart_contract";
             smart_contract: components["schemas"]["ContractDeploymentSummary"];
@@ -443,27 +442,24 @@ export interface components {
             type: "tenure_change";
         });
         UnknownMempoolTransactionSummary: { type: "unknown"; } & (components["schemas"]["MempoolTransactionSummaryBase"] & { type: "unknown"; });
-        MempoolTransactionSummary: components["schemas"]["TokenTransferMempoolTransactionSummary"] | components["schemas"]["SmartContractMempoolTransactionSummary"] | components["schemas"]["ContractCallMempoolTransactionSummary"] | components["schemas"]["PoisonMicroblockMempoolTransactionSummary"] | components["schemas"]["CoinbaseMempoolTransactionSummary"] | components["schemas"]["TenureChangeMempoolTransactionSummary"] | components["schemas"]["UnknownMempoolTransactionSummary"];
-        MempoolTransactionSummaryPage: { results: components["schemas"]["MempoolTransactionSummary"][]; } & components["schemas"]["Page"];
-        UncountedPage: { total: number | null; limit: number; cursor: components["schemas"]["PageCursors"]; };
         MempoolTransactionSummaryUncountedPage: {
             results: components["schemas"]["MempoolTransactionSummary"][];
         } & components["schemas"]["UncountedPage"];
-        MempoolTransactionUncountedPage: { results: components["schemas"]["MempoolTransaction"][]; } & components["schemas"]["UncountedPage"];
+        UncountedPage: { total: number | null; limit: number; cursor: components["schemas"]["PageCursors"]; };
         ProjectedTransactions: { total: number; results: components["schemas"]["MempoolTransactionSummary"][]; };
-        SignedAmount: string;
-        AssetChange: {
-            sent: components["schemas"]["Amount"];
-            received: components["schemas"]["Amount"];
-            net: components["schemas"]["SignedAmount"];
-        };
+        PrincipalTransactionPage: { results: components["schemas"]["PrincipalTransaction"][]; } & components["schemas"]["Page"];
         PrincipalTransaction: {
             transaction: components["schemas"]["TransactionSummary"];
             involvement: "sender" | "sponsor" | "affected";
             balance_changes: { stx: components["schemas"]["AssetChange"]; };
             affected_balances: { stx: boolean; ft: boolean; nft: boolean; };
         };
-        PrincipalTransactionPage: { results: components["schemas"]["PrincipalTransaction"][]; } & components["schemas"]["Page"];
+        AssetChange: {
+            sent: components["schemas"]["Amount"];
+            received: components["schemas"]["Amount"];
+            net: components["schemas"]["SignedAmount"];
+        };
+        SignedAmount: string;
         Nonces: {
             next_nonce: number;
             last_confirmed_nonce: number | null;
@@ -482,22 +478,22 @@ export interface components {
             } | null;
             mempool: { estimated_balance: string; inbound: components["schemas"]["Amount"]; outbound: components["schemas"]["Amount"]; } | null;
         };
-        FtBalance: { asset_identifier: string; balance: components["schemas"]["Amount"]; };
         FtBalancePage: { results: components["schemas"]["FtBalance"][]; } & components["schemas"]["Page"];
-        NftInstance: { asset_identifier: string; value: components["schemas"]["ClarityValue"]; };
+        FtBalance: { asset_identifier: string; balance: components["schemas"]["Amount"]; };
         NftInstancePage: { results: components["schemas"]["NftInstance"][]; } & components["schemas"]["Page"];
+        NftInstance: { asset_identifier: string; value: components["schemas"]["ClarityValue"]; };
+        BalanceChangePage: { results: components["schemas"]["BalanceChange"][]; } & components["schemas"]["Page"];
+        BalanceChange: { asset: components["schemas"]["Asset"]; balance_change: components["schemas"]["AssetChange"]; };
+        Asset: components["schemas"]["StxAsset"] | components["schemas"]["TokenAsset"];
         StxAsset: { type: "stx"; };
         TokenAsset: { type: "ft" | "nft"; identifier: string; };
-        Asset: components["schemas"]["StxAsset"] | components["schemas"]["TokenAsset"];
-        BalanceChange: { asset: components["schemas"]["Asset"]; balance_change: components["schemas"]["AssetChange"]; };
-        BalanceChangePage: { results: components["schemas"]["BalanceChange"][]; } & components["schemas"]["Page"];
+        TransactionBalanceChangePage: { results: components["schemas"]["TransactionBalanceChange"][]; } & components["schemas"]["Page"];
         TransactionBalanceChange: {
             tx_id: components["schemas"]["Hash"];
             asset: components["schemas"]["Asset"];
             balance_change: components["schemas"]["AssetChange"];
         };
-        TransactionBalanceChangePage: { results: components["schemas"]["TransactionBalanceChange"][]; } & components["schemas"]["Page"];
-        EventPosition: { tx_id: components["schemas"]["Hash"]; event_index: number; };
+        StxTransferPage: { results: components["schemas"]["StxTransfer"][]; } & components["schemas"]["Page"];
         StxTransfer: {
             sender: components["schemas"]["Principal"] | null;
             recipient: components["schemas"]["Principal"] | null;
@@ -506,7 +502,8 @@ export interface components {
             transaction: components["schemas"]["EventPosition"];
             block: components["schemas"]["BlockPosition"];
         };
-        StxTransferPage: { results: components["schemas"]["StxTransfer"][]; } & components["schemas"]["Page"];
+        EventPosition: { tx_id: components["schemas"]["Hash"]; event_index: number; };
+        FtTransferPage: { results: components["schemas"]["FtTransfer"][]; } & components["schemas"]["Page"];
         FtTransfer: {
             sender: components["schemas"]["Principal"] | null;
             recipient: components["schemas"]["Principal"] | null;
@@ -514,7 +511,6 @@ export interface components {
             transaction: components["schemas"]["EventPosition"];
             block: components["schemas"]["BlockPosition"];
         };
-        FtTransferPage: { results: components["schemas"]["FtTransfer"][]; } & components["schemas"]["Page"];
         SmartContract: {
             contract_id: string;
             clarity_version: number | null;
@@ -524,19 +520,65 @@ export interface components {
             source_code?: string;
         };
         StxSupply: { total: components["schemas"]["Amount"]; projected_total_2050: components["schemas"]["Amount"]; };
-        Holder: { principal: components["schemas"]["Principal"]; balance: components["schemas"]["Amount"]; };
         HolderPage: { results: components["schemas"]["Holder"][]; } & components["schemas"]["Page"];
+        Holder: { principal: components["schemas"]["Principal"]; balance: components["schemas"]["Amount"]; };
         FtSupply: { asset_identifier: string; total: components["schemas"]["Amount"]; };
+        NftTransferPage: { results: components["schemas"]["NftTransfer"][]; } & components["schemas"]["Page"];
         NftTransfer: {
             sender: components["schemas"]["Principal"] | null;
             recipient: components["schemas"]["Principal"] | null;
             transaction: components["schemas"]["EventPosition"];
             block: components["schemas"]["BlockPosition"];
         };
-        NftTransferPage: { results: components["schemas"]["NftTransfer"][]; } & components["schemas"]["Page"];
-        List: { limit: number; offset: number; total: number; };
-        IsoTime: string;
+        TransactionsById: { [key: string]: components["schemas"]["TransactionWithId"] | components["schemas"]["UnknownTransactionId"]; };
+        TransactionWithId: { found: true; result: components["schemas"]["FoundTransactionV1"]; };
+        FoundTransactionV1: components["schemas"]["TransactionV1"] | components["schemas"]["MempoolTransactionV1"];
+        TransactionV1: components["schemas"]["TokenTransferTransactionV1"] | components["schemas"]["SmartContractTransactionV1"] | components["schemas"]["ContractCallTransactionV1"] | components["schemas"]["PoisonMicroblockTransactionV1"] | components["schemas"]["CoinbaseTransactionV1"] | components["schemas"]["TenureChangeTransactionV1"] | components["schemas"]["UnknownTransactionV1"];
+        TokenTransferTransactionV1: {
+            tx_type: "token_transfer";
+            token_transfer: components["schemas"]["TokenTransferV1"];
+        } & (components["schemas"]["TransactionV1Base"] & { tx_type: "token_transfer"; });
+        TransactionV1Base: {
+            tx_id: components["schemas"]["Hash"];
+            nonce: number;
+            fee_rate: string;
+            sender_address: components["schemas"]["Principal"];
+            sponsored: boolean;
+            sponsor_address?: components["schemas"]["Principal"];
+            sponsor_nonce?: number;
+            post_condition_mode: "allow" | "deny" | "originator" | "unknown";
+            post_conditions: components["schemas"]["PostCondition"][];
+            anchor_mode: "on_chain_only" | "off_chain_only" | "any" | "unknown";
+            is_unanchored: boolean;
+            block_hash: components["schemas"]["Hex"];
+            parent_block_hash: components["schemas"]["Hex"];
+            block_height: number;
+            block_time: components["schemas"]["UnixTime"];
+            block_time_iso: components["schemas"]["OptionalTime"];
+            burn_block_height: number;
+            burn_block_time: components["schemas"]["UnixTime"];
+            burn_block_time_iso: components["schemas"]["OptionalTime"];
+            parent_burn_block_time: components["schemas"]["UnixTime"];
+            parent_burn_block_time_iso: components["schemas"]["OptionalTime"];
+            canonical: boolean;
+            tx_index: number;
+            tx_status: components["schemas"]["TransactionStatus"];
+            tx_result: components["schemas"]["ClarityValue"];
+            microblock_hash: components["schemas"]["Hex"];
+            microblock_sequence: number;
+            microblock_canonical: boolean;
+            event_count: number;
+            events: components["schemas"]["TransactionEventV1"][];
+            execution_cost_read_count: number;
+            execution_cost_read_length: number;
+            execution_cost_runtime: number;
+            execution_cost_write_count: number;
+            execution_cost_write_length: number;
+            vm_error: string | null;
+        };
         OptionalTime: components["schemas"]["IsoTime"] | "";
+        IsoTime: string;
+        TransactionEventV1: components["schemas"]["SmartContractLogTransactionEventV1"] | components["schemas"]["StxLockTransactionEventV1"] | components["schemas"]["StxAssetTransactionEventV1"] | components["schemas"]["FungibleTokenAssetTransactionEventV1"] | components["schemas"]["UnknownTransactionEventV1"] | components["schemas"]["NonFungibleTokenAssetTransactionEventV1"];
         SmartContractLogTransactionEventV1: {
             event_index: number;
             tx_id: components["schemas"]["Hash"];
@@ -591,90 +633,50 @@ export interface components {
                 value: components["schemas"]["ClarityValue"];
             };
         };
-        TransactionEventV1: components["schemas"]["SmartContractLogTransactionEventV1"] | components["schemas"]["StxLockTransactionEventV1"] | components["schemas"]["StxAssetTransactionEventV1"] | components["schemas"]["FungibleTokenAssetTransactionEventV1"] | components["schemas"]["UnknownTransactionEventV1"] | components["schemas"]["NonFungibleTokenAssetTransactionEventV1"];
-        TransactionV1Base: {
-            tx_id: components["schemas"]["Hash"];
-            nonce: number;
-            fee_rate: string;
-            sender_address: components["schemas"]["Principal"];
-            sponsored: boolean;
-            sponsor_address?: components["schemas"]["Principal"];
-            sponsor_nonce?: number;
-            post_condition_mode: "allow" | "deny" | "originator" | "unknown";
-            post_conditions: components["schemas"]["PostCondition"][];
-            anchor_mode: "on_chain_only" | "off_chain_only" | "any" | "unknown";
-            is_unanchored: boolean;
-            block_hash: components["schemas"]["Hex"];
-            parent_block_hash: components["schemas"]["Hex"];
-            block_height: number;
-            block_time: components["schemas"]["UnixTime"];
-            block_time_iso: components["schemas"]["OptionalTime"];
-            burn_block_height: number;
-            burn_block_time: components["schemas"]["UnixTime"];
-            burn_block_time_iso: components["schemas"]["OptionalTime"];
-            parent_burn_block_time: components["schemas"]["UnixTime"];
-            parent_burn_block_time_iso: components["schemas"]["OptionalTime"];
-            canonical: boolean;
-            tx_index: number;
-            tx_status: components["schemas"]["TransactionStatus"];
-            tx_result: components["schemas"]["ClarityValue"];
-            microblock_hash: components["schemas"]["Hex"];
-            microblock_sequence: number;
-            microblock_canonical: boolean;
-            event_count: number;
-            events: components["schemas"]["TransactionEventV1"][];
-            execution_cost_read_count: number;
-            execution_cost_read_length: number;
-            execution_cost_runtime: number;
-            execution_cost_write_count: number;
-            execution_cost_write_length: number;
-            vm_error: string | null;
-        };
         TokenTransferV1: {
             recipient_address: components["schemas"]["Principal"];
             amount: components["schemas"]["Amount"];
             memo: components["schemas"]["Hex"];
         };
-        TokenTransferTransactionV1: {
-            tx_type: "token_transfer";
-            token_transfer: components["schemas"]["TokenTransferV1"];
-        } & (components["schemas"]["TransactionV1Base"] & { tx_type: "token_transfer"; });
-        ContractDeploymentV1: { clarity_version: number | null; contract_id: string; source_code: string; };
         SmartContractTransactionV1: {
             tx_type: "smart_contract";
             smart_contract: components["schemas"]["ContractDeploymentV1"];
         } & (components["schemas"]["TransactionV1Base"] & { tx_type: "smart_contract"; });
-        FunctionArgument: { hex: components["schemas"]["Hex"]; repr: string; name: string; type: string; };
+        ContractDeploymentV1: { clarity_version: number | null; contract_id: string; source_code: string; };
+        ContractCallTransactionV1: {
+            tx_type: "contract_call";
+            contract_call: components["schemas"]["ContractCallV1"];
+        } & (components["schemas"]["TransactionV1Base"] & { tx_type: "contract_call"; });
         ContractCallV1: {
             contract_id: string;
             function_name: string;
             function_signature: string;
             function_args?: components["schemas"]["FunctionArgument"][];
         };
-        ContractCallTransactionV1: {
-            tx_type: "contract_call";
-            contract_call: components["schemas"]["ContractCallV1"];
-        } & (components["schemas"]["TransactionV1Base"] & { tx_type: "contract_call"; });
+        FunctionArgument: { hex: components["schemas"]["Hex"]; repr: string; name: string; type: string; };
         PoisonMicroblockTransactionV1: {
             tx_type: "poison_microblock";
             poison_microblock: components["schemas"]["PoisonMicroblock"];
         } & (components["schemas"]["TransactionV1Base"] & { tx_type: "poison_microblock"; });
+        CoinbaseTransactionV1: {
+            tx_type: "coinbase";
+            coinbase_payload: components["schemas"]["CoinbasePayload"];
+        } & (components["schemas"]["TransactionV1Base"] & { tx_type: "coinbase"; });
         CoinbasePayload: {
             data: components["schemas"]["Hex"];
             alt_recipient: components["schemas"]["Principal"] | null;
             vrf_proof?: components["schemas"]["Hex"];
         };
-        CoinbaseTransactionV1: {
-            tx_type: "coinbase";
-            coinbase_payload: components["schemas"]["CoinbasePayload"];
-        } & (components["schemas"]["TransactionV1Base"] & { tx_type: "coinbase"; });
         TenureChangeTransactionV1: {
             tx_type: "tenure_change";
             tenure_change_payload: components["schemas"]["TenureChange"];
         } & (components["schemas"]["TransactionV1Base"] & { tx_type: "tenure_change"; });
         UnknownTransactionV1: { tx_type: "unknown"; } & (components["schemas"]["TransactionV1Base"] & { tx_type: "unknown"; });
-        TransactionV1: components["schemas"]["TokenTransferTransactionV1"] | components["schemas"]["SmartContractTransactionV1"] | components["schemas"]["ContractCallTransactionV1"] | components["schemas"]["PoisonMicroblockTransactionV1"] | components["schemas"]["CoinbaseTransactionV1"] | components["schemas"]["TenureChangeTransactionV1"] | components["schemas"]["UnknownTransactionV1"];
-        TransactionV1List: { results: components["schemas"]["TransactionV1"][]; } & components["schemas"]["List"];
+        MempoolTransactionV1: components["schemas"]["TokenTransferMempoolTransactionV1"] | components["schemas"]["SmartContractMempoolTransactionV1"] | components["schemas"]["ContractCallMempoolTransactionV1"] | components["schemas"]["PoisonMicroblockMempoolTransactionV1"] | components["schemas"]["CoinbaseMempoolTransactionV1"] | components["schemas"]["TenureChangeMempoolTransactionV1"] | components["schemas"]["UnknownMempoolTransactionV1"];
+        TokenTransferMempoolTransactionV1: {
+            tx_type: "token_transfer";
+            token_transfer: components["schemas"]["TokenTransferV1"];
+        } & (components["schemas"]["MempoolTransactionV1Base"] & { tx_type: "token_transfer"; });
         MempoolTransactionV1Base: {
             tx_id: components["schemas"]["Hash"];
             nonce: number;
@@ -691,10 +693,6 @@ export interface components {
             receipt_time: components["schemas"]["UnixTime"];
             receipt_time_iso: components["schemas"]["IsoTime"];
         };
-        TokenTransferMempoolTransactionV1: {
-            tx_type: "token_transfer";
-            token_transfer: components["schemas"]["TokenTransferV1"];
-        } & (components["schemas"]["MempoolTransactionV1Base"] & { tx_type: "token_transfer"; });
         SmartContractMempoolTransactionV1: {
             tx_type: "smart_contract";
             smart_contract: components["schemas"]["ContractDeploymentV1"];
@@ -716,61 +714,7 @@ export interface components {
             tenure_change_payload: components["schemas"]["TenureChange"];
         } & (components["schemas"]["MempoolTransactionV1Base"] & { tx_type: "tenure_change"; });
         UnknownMempoolTransactionV1: { tx_type: "unknown"; } & (components["schemas"]["MempoolTransactionV1Base"] & { tx_type: "unknown"; });
-        MempoolTransactionV1: components["schemas"]["TokenTransferMempoolTransactionV1"] | components["schemas"]["SmartContractMempoolTransactionV1"] | components["schemas"]["ContractCallMempoolTransactionV1"] | components["schemas"]["PoisonMicroblockMempoolTransactionV1"] | components["schemas"]["CoinbaseMempoolTransactionV1"] | components["schemas"]["TenureChangeMempoolTransactionV1"] | components["schemas"]["UnknownMempoolTransactionV1"];
-        FoundTransactionV1: components["schemas"]["TransactionV1"] | components["schemas"]["MempoolTransactionV1"];
-        TransactionWithId: { found: true; result: components["schemas"]["FoundTransactionV1"]; };
         UnknownTransactionId: { found: false; result: { tx_id: components["schemas"]["Hash"]; }; };
-        TransactionsById: { [key: string]: components["schemas"]["TransactionWithId"] | components["schemas"]["UnknownTransactionId"]; };
-        RawTransactionV1: { raw_tx: components["schemas"]["Hex"]; };
-        FilteredEvents: { limit: number; offset: number; total?: number | null; events: components["schemas"]["TransactionEventV1"][]; };
-        BlockV1: {
-            canonical: boolean;
-            height: number;
-            hash: components["schemas"]["Hash"];
-            block_time: components["schemas"]["UnixTime"];
-            block_time_iso: components["schemas"]["IsoTime"];
-            tenure_height: number;
-            index_block_hash: components["schemas"]["Hash"];
-            parent_block_hash: components["schemas"]["Hash"];
-            burn_block_time: components["schemas"]["UnixTime"];
-            burn_block_time_iso: components["schemas"]["IsoTime"];
-            burn_block_hash: components["schemas"]["Hash"];
-            burn_block_height: number;
-            miner_txid: components["schemas"]["Hash"];
-            execution_cost_read_count: number;
-            execution_cost_read_length: number;
-            execution_cost_runtime: number;
-            execution_cost_write_count: number;
-            execution_cost_write_length: number;
-            txs: components["schemas"]["Hash"][];
-            parent_microblock_hash: components["schemas"]["Hash"] | "";
-            parent_microblock_sequence: number;
-            microblocks_accepted: components["schemas"]["Hash"][];
-            microblocks_streamed: components["schemas"]["Hash"][];
-            microblock_tx_count: { [key: string]: number; };
-        };
-        BlockV1List: { results: components["schemas"]["BlockV1"][]; } & components["schemas"]["List"];
-        Microblock: {
-            canonical: true;
-            microblock_canonical: true;
-            microblock_hash: components["schemas"]["Hash"];
-            microblock_sequence: number;
-            microblock_parent_hash: components["schemas"]["Hash"];
-            block_height: number;
-            parent_block_height: number;
-            parent_block_hash: components["schemas"]["Hash"];
-            block_hash: string;
-            parent_burn_block_hash: string;
-            parent_burn_block_time: components["schemas"]["UnixTime"];
-            parent_burn_block_time_iso: components["schemas"]["OptionalTime"];
-            parent_burn_block_height: number;
-            txs: components["schemas"]["Hash"][];
-        };
-        MicroblockList: { results: components["schemas"]["Microblock"][]; } & components["schemas"]["List"];
-        WholeList: { total: number; };
-        TransactionV1WholeList: { results: components["schemas"]["TransactionV1"][]; } & components["schemas"]["WholeList"];
-        MempoolTransactionV1List: { results: components["schemas"]["MempoolTransactionV1"][]; } & components["schemas"]["List"];
-        Percentiles: { p25: number | null; p50: number | null; p75: number | null; p95: number | null; };
         MempoolStatistics: {
             tx_type_counts: { token_transfer: number; smart_contract: number; contract_call: number; poison_microblock: number; };
             tx_simple_fee_averages: {
@@ -792,204 +736,8 @@ export interface components {
                 poison_microblock: components["schemas"]["Percentiles"];
             };
         };
-        UncountedList: { limit: number; offset: number; };
-        SmartContractV1: {
-            tx_id: components["schemas"]["Hash"];
-            canonical: boolean;
-            contract_id: string;
-            block_height: number;
-            clarity_version: number | null;
-            source_code: string;
-            abi: string | null;
-        };
-        SmartContractV1UncountedList: { results: components["schemas"]["SmartContractV1"][]; } & components["schemas"]["UncountedList"];
-        TransactionEventV1UncountedList: { results: components["schemas"]["TransactionEventV1"][]; } & components["schemas"]["UncountedList"];
-        TransactionTypeV1: "token_transfer" | "smart_contract" | "contract_call" | "poison_microblock" | "coinbase" | "tenure_change" | "unknown";
-        FoundMinedTransaction: {
-            found: true;
-            result: {
-                entity_id: components["schemas"]["Hash"];
-                entity_type: "tx_id";
-                tx_data: {
-                    canonical: boolean;
-                    block_hash: components["schemas"]["Hex"];
-                    burn_block_time: components["schemas"]["UnixTime"];
-                    block_height: number;
-                    tx_type: components["schemas"]["TransactionTypeV1"];
-                };
-                metadata?: components["schemas"]["TransactionV1"];
-            };
-        };
-        FoundMempoolTransaction: {
-            found: true;
-            result: {
-                entity_id: components["schemas"]["Hash"];
-                entity_type: "mempool_tx_id";
-                tx_data: { tx_type: components["schemas"]["TransactionTypeV1"]; };
-                metadata?: components["schemas"]["MempoolTransactionV1"];
-            };
-        };
-        FoundBlock: {
-            found: true;
-            result: {
-                entity_id: components["schemas"]["Hash"];
-                entity_type: "block_hash";
-                block_data: {
-                    canonical: boolean;
-                    hash: components["schemas"]["Hash"];
-                    parent_block_hash: components["schemas"]["Hash"];
-                    burn_block_time: components["schemas"]["UnixTime"];
-                    height: number;
-                };
-                metadata?: components["schemas"]["BlockV1"];
-            };
-        };
-        MinedDeployment: {
-            canonical: boolean;
-            block_hash: components["schemas"]["Hex"];
-            burn_block_time: components["schemas"]["UnixTime"];
-            block_height: number;
-            tx_type: components["schemas"]["TransactionTypeV1"];
-            tx_id: components["schemas"]["Hash"];
-        };
-        PendingDeployment: { tx_type: components["schemas"]["TransactionTypeV1"]; tx_id: components["schemas"]["Hash"]; };
-        FoundContract: {
-            found: true;
-            result: {
-                entity_id: components["schemas"]["Principal"];
-                entity_type: "contract_address";
-                tx_data?: components["schemas"]["MinedDeployment"] | components["schemas"]["PendingDeployment"];
-                metadata?: components["schemas"]["FoundTransactionV1"];
-            };
-        };
-        AddressStxBalance: {
-            balance: components["schemas"]["SignedAmount"];
-            estimated_balance?: components["schemas"]["SignedAmount"];
-            pending_balance_inbound?: components["schemas"]["SignedAmount"];
-            pending_balance_outbound?: components["schemas"]["SignedAmount"];
-            total_miner_rewards_received: components["schemas"]["SignedAmount"];
-            lock_tx_id: string;
-            locked: components["schemas"]["SignedAmount"];
-            lock_height: number;
-            burnchain_lock_height: number;
-            burnchain_unlock_height: number;
-        };
-        AddressStxBalanceWithTotals: {
-            total_sent: components["schemas"]["SignedAmount"];
-            total_received: components["schemas"]["SignedAmount"];
-            total_fees_sent: components["schemas"]["SignedAmount"];
-        } & components["schemas"]["AddressStxBalance"];
-        FoundAddress: {
-            found: true;
-            result: {
-                entity_id: components["schemas"]["Principal"];
-                entity_type: "standard_address";
-                metadata?: components["schemas"]["AddressStxBalanceWithTotals"];
-            };
-        };
-        SearchResult: components["schemas"]["FoundMinedTransaction"] | components["schemas"]["FoundMempoolTransaction"] | components["schemas"]["FoundBlock"] | components["schemas"]["FoundContract"] | components["schemas"]["FoundAddress"];
-        NothingFound: {
-            found: false;
-            result: { entity_type: "unknown_hash" | "invalid_term" | "contract_address" | "standard_address"; };
-            error: string;
-        };
-        AddressFtTotals: {
-            balance: components["schemas"]["SignedAmount"];
-            total_sent: components["schemas"]["SignedAmount"];
-            total_received: components["schemas"]["SignedAmount"];
-        };
-        AddressNftTotals: {
-            count: components["schemas"]["SignedAmount"];
-            total_sent: components["schemas"]["SignedAmount"];
-            total_received: components["schemas"]["SignedAmount"];
-        };
-        AddressBalances: {
-            stx: components["schemas"]["AddressStxBalanceWithTotals"];
-            fungible_tokens: { [key: string]: components["schemas"]["AddressFtTotals"]; };
-            non_fungible_tokens: { [key: string]: components["schemas"]["AddressNftTotals"]; };
-        };
-        AddressNonces: {
-            last_mempool_tx_nonce: number | null;
-            last_executed_tx_nonce: number | null;
-            possible_next_nonce: number;
-            detected_missing_nonces: number[];
-            detected_mempool_nonces: number[];
-        };
-        TransactionEventV1List: { results: components["schemas"]["TransactionEventV1"][]; } & components["schemas"]["List"];
-        InboundTransfer: {
-            sender: components["schemas"]["Principal"];
-            amount: components["schemas"]["SignedAmount"];
-            memo: components["schemas"]["Hex"] | "";
-            block_height: number;
-            tx_id: components["schemas"]["Hash"];
-            transfer_type: "bulk-send" | "stx-transfer" | "stx-transfer-memo";
-            tx_index: number;
-        };
-        InboundTransferList: { results: components["schemas"]["InboundTransfer"][]; } & components["schemas"]["List"];
-        AddressStxTransfer: { amount: components["schemas"]["SignedAmount"]; sender: string; recipient: string; };
-        AddressFtTransfer: { asset_identifier: string; amount: components["schemas"]["SignedAmount"]; sender: string; recipient: string; };
-        AddressNftTransfer: { asset_identifier: string; value: components["schemas"]["ClarityValue"]; sender: string; recipient: string; };
-        TransactionWithTransfers: {
-            tx: components["schemas"]["TransactionV1"];
-            stx_sent: components["schemas"]["SignedAmount"];
-            stx_received: components["schemas"]["SignedAmount"];
-            stx_transfers: components["schemas"]["AddressStxTransfer"][];
-            ft_transfers: components["schemas"]["AddressFtTransfer"][];
-            nft_transfers: components["schemas"]["AddressNftTransfer"][];
-        };
-        TransactionWithTransfersList: { results: components["schemas"]["TransactionWithTransfers"][]; } & components["schemas"]["List"];
-        TransactionWithStxTransfers: {
-            tx: components["schemas"]["TransactionV1"];
-            stx_sent: components["schemas"]["SignedAmount"];
-            stx_received: components["schemas"]["SignedAmount"];
-            stx_transfers: components["schemas"]["AddressStxTransfer"][];
-        };
-        HolderV1: { address: components["schemas"]["Principal"]; balance: components["schemas"]["SignedAmount"]; };
-        HolderListV1: { total_supply: string; limit: number; offset: number; total: number; results: components["schemas"]["HolderV1"][]; };
-        NftHoldingWithTxId: {
-            asset_identifier: string;
-            value: components["schemas"]["ClarityValue"];
-            block_height: number;
-            tx_id: components["schemas"]["Hash"];
-        };
-        NftHoldingWithTransaction: {
-            asset_identifier: string;
-            value: components["schemas"]["ClarityValue"];
-            block_height: number;
-            tx: components["schemas"]["TransactionV1"];
-        };
-        NftHolding: components["schemas"]["NftHoldingWithTxId"] | components["schemas"]["NftHoldingWithTransaction"];
-        NftHoldingList: { results: components["schemas"]["NftHolding"][]; } & components["schemas"]["List"];
-        NftHistoryEventWithTxId: {
-            sender: components["schemas"]["Principal"] | null;
-            recipient?: components["schemas"]["Principal"];
-            event_index: number;
-            asset_event_type: "transfer" | "mint" | "burn";
-            tx_id: components["schemas"]["Hash"];
-        };
-        NftHistoryEventWithTransaction: {
-            sender: components["schemas"]["Principal"] | null;
-            recipient?: components["schemas"]["Principal"];
-            event_index: number;
-            asset_event_type: "transfer" | "mint" | "burn";
-            tx: components["schemas"]["TransactionV1"];
-        };
-        NftHistoryEvent: components["schemas"]["NftHistoryEventWithTxId"] | components["schemas"]["NftHistoryEventWithTransaction"];
-        NftHistoryEventList: { results: components["schemas"]["NftHistoryEvent"][]; } & components["schemas"]["List"];
-        NftMintV1WithTxId: {
-            recipient?: components["schemas"]["Principal"];
-            event_index: number;
-            value: components["schemas"]["ClarityValue"];
-            tx_id: components["schemas"]["Hash"];
-        };
-        NftMintV1WithTransaction: {
-            recipient?: components["schemas"]["Principal"];
-            event_index: number;
-            value: components["schemas"]["ClarityValue"];
-            tx: components["schemas"]["TransactionV1"];
-        };
-        NftMintV1: components["schemas"]["NftMintV1WithTxId"] | components["schemas"]["NftMintV1WithTransaction"];
-        NftMintV1List: { results: components["schemas"]["NftMintV1"][]; } & components["schemas"]["List"];
+        Percentiles: { p25: number | null; p50: number | null; p75: number | null; p95: number | null; };
+        BlockFlatPage: { results: components["schemas"]["Block"][]; } & components["schemas"]["FlatPage"];
         FlatPage: { limit: number; offset: number; total: number; next_cursor: string | null; prev_cursor: string | null; cursor: string | null; };
         Block: {
             canonical: true;
@@ -1013,10 +761,11 @@ export interface components {
             execution_cost_write_count: number;
             execution_cost_write_length: number;
         };
-        BlockFlatPage: { results: components["schemas"]["Block"][]; } & components["schemas"]["FlatPage"];
         AverageBlockTimes: { last_1h: number; last_24h: number; last_7d: number; last_30d: number; };
-        SignerSignature: string;
         SignerSignatureList: { results: components["schemas"]["SignerSignature"][]; } & components["schemas"]["List"];
+        List: { limit: number; offset: number; total: number; };
+        SignerSignature: string;
+        BurnBlockList: { results: components["schemas"]["BurnBlock"][]; } & components["schemas"]["List"];
         BurnBlock: {
             burn_block_time: components["schemas"]["UnixTime"];
             burn_block_time_iso: components["schemas"]["IsoTime"];
@@ -1026,15 +775,16 @@ export interface components {
             avg_block_time: number;
             total_tx_count: number;
         };
-        BurnBlockList: { results: components["schemas"]["BurnBlock"][]; } & components["schemas"]["List"];
         BlockList: { results: components["schemas"]["Block"][]; } & components["schemas"]["List"];
-        FeePriorities: { no_priority: number; low_priority: number; medium_priority: number; high_priority: number; };
         MempoolFees: {
             all: components["schemas"]["FeePriorities"];
             token_transfer?: components["schemas"]["FeePriorities"];
             contract_call?: components["schemas"]["FeePriorities"];
             smart_contract?: components["schemas"]["FeePriorities"];
         };
+        FeePriorities: { no_priority: number; low_priority: number; medium_priority: number; high_priority: number; };
+        ContractStatuses: { [key: string]: components["schemas"]["ContractStatus"]; };
+        ContractStatus: components["schemas"]["KnownContractStatus"] | components["schemas"]["UnknownContractStatus"];
         KnownContractStatus: {
             found: true;
             result: {
@@ -1045,114 +795,36 @@ export interface components {
             };
         };
         UnknownContractStatus: { found: false; };
-        ContractStatus: components["schemas"]["KnownContractStatus"] | components["schemas"]["UnknownContractStatus"];
-        ContractStatuses: { [key: string]: components["schemas"]["ContractStatus"]; };
+        ContractLogFlatPage: { results: components["schemas"]["ContractLog"][]; } & components["schemas"]["FlatPage"];
         ContractLog: {
             event_index: number;
             event_type: "smart_contract_log";
             tx_id: components["schemas"]["Hash"];
             contract_log: components["schemas"]["LoggedValue"];
         };
-        ContractLogFlatPage: { results: components["schemas"]["ContractLog"][]; } & components["schemas"]["FlatPage"];
-        AddressFtBalance: { token: string; balance: components["schemas"]["SignedAmount"]; };
-        AddressFtBalanceList: { results: components["schemas"]["AddressFtBalance"][]; } & components["schemas"]["List"];
-        AddressFtAmount: { balance: components["schemas"]["SignedAmount"]; };
-        EventCounts: { transfer: number; mint: number; burn: number; };
-        AddressTransaction: {
-            tx: components["schemas"]["TransactionV1"];
-            stx_sent: components["schemas"]["SignedAmount"];
-            stx_received: components["schemas"]["SignedAmount"];
-            events: {
-                stx: components["schemas"]["EventCounts"];
-                ft: components["schemas"]["EventCounts"];
-                nft: components["schemas"]["EventCounts"];
-            };
-        };
-        AddressTransactionFlatPage: { results: components["schemas"]["AddressTransaction"][]; } & components["schemas"]["FlatPage"];
-        StxAddressTransactionEvent: {
-            type: "stx";
-            event_index: number;
-            data: {
-                type: "transfer" | "mint" | "burn";
-                amount: components["schemas"]["SignedAmount"];
-                sender?: components["schemas"]["Principal"];
-                recipient?: components["schemas"]["Principal"];
-            };
-        };
-        FtAddressTransactionEvent: {
-            type: "ft";
-            event_index: number;
-            data: {
-                type: "transfer" | "mint" | "burn";
-                amount: components["schemas"]["SignedAmount"];
-                asset_identifier: string;
-                sender?: components["schemas"]["Principal"];
-                recipient?: components["schemas"]["Principal"];
-            };
-        };
-        NftAddressTransactionEvent: {
-            type: "nft";
-            event_index: number;
-            data: {
-                type: "transfer" | "mint" | "burn";
-                asset_identifier: string;
-                value: components["schemas"]["ClarityValue"];
-                sender?: components["schemas"]["Principal"];
-                recipient?: components["schemas"]["Principal"];
-            };
-        };
-        AddressTransactionEvent: components["schemas"]["StxAddressTransactionEvent"] | components["schemas"]["FtAddressTransactionEvent"] | components["schemas"]["NftAddressTransactionEvent"];
-        AddressTransactionEventList: { results: components["schemas"]["AddressTransactionEvent"][]; } & components["schemas"]["List"];
-        StxText: string;
-        StxSupplyV1: {
-            unlocked_percent: string;
-            total_stx: components["schemas"]["StxText"];
-            total_stx_year_2050: components["schemas"]["StxText"];
-            unlocked_stx: components["schemas"]["StxText"];
-            block_height: number;
-        };
-        GroupedStxText: string;
-        LegacyStxSupply: {
-            unlockedPercent: string;
-            totalStacks: components["schemas"]["StxText"];
-            totalStacksFormatted: components["schemas"]["GroupedStxText"];
-            totalStacksYear2050: components["schemas"]["StxText"];
-            totalStacksYear2050Formatted: components["schemas"]["GroupedStxText"];
-            unlockedSupply: components["schemas"]["StxText"];
-            unlockedSupplyFormatted: components["schemas"]["GroupedStxText"];
-            blockHeight: string;
-        };
-        FeeRate: { fee_rate: number; };
-        TargetBlockTime: { target_block_time: number; };
-        TargetBlockTimes: { mainnet: components["schemas"]["TargetBlockTime"]; testnet: components["schemas"]["TargetBlockTime"]; };
-        NameList: string[];
-        NameOrSubdomainBase: { address: string; blockchain: "stacks"; last_txid: string; zonefile: string; zonefile_hash: string; };
+        NameOrSubdomain: components["schemas"]["Name"] | components["schemas"]["Subdomain"];
         Name: {
             expire_block: number;
             status: "name-import" | "name-register" | "name-update" | "name-transfer" | "name-renewal" | "name-revoke";
         } & (components["schemas"]["NameOrSubdomainBase"] & {
             status: "name-import" | "name-register" | "name-update" | "name-transfer" | "name-renewal" | "name-revoke";
         });
+        NameOrSubdomainBase: { address: string; blockchain: "stacks"; last_txid: string; zonefile: string; zonefile_hash: string; };
         Subdomain: { resolver: string; status: "registered_subdomain"; } & (components["schemas"]["NameOrSubdomainBase"] & {
             status: "registered_subdomain";
         });
-        NameOrSubdomain: components["schemas"]["Name"] | components["schemas"]["Subdomain"];
-        Zonefile: { zonefile: string; };
+        NameList: string[];
         OwnedNames: { names: components["schemas"]["NameList"]; };
         Namespaces: { namespaces: components["schemas"]["NameList"]; };
-        NamePrice: { units: "STX"; amount: string; };
-        FaucetTransaction: { success: true; txId: string; txRaw: string; };
-        FaucetProblem: { error: string; help?: string; success: false; };
-        BitcoinFaucetTransaction: { success: true; txid: string; raw_tx: string; };
-        FaucetBalance: { balance: number; };
-        MicroStx: string;
-        Sats: string;
-        StakingRewards: { btc: { accrued: components["schemas"]["Sats"]; claimed: components["schemas"]["Sats"]; claimable: string; }; };
-        StakingBalances: { btc: components["schemas"]["Sats"]; stx: components["schemas"]["MicroStx"]; };
         PrincipalStaking: {
             stx: { locked: components["schemas"]["MicroStx"]; rewards: components["schemas"]["StakingRewards"]; };
             bonds: { count: number; locked: components["schemas"]["StakingBalances"]; rewards: components["schemas"]["StakingRewards"]; };
         };
+        MicroStx: string;
+        StakingRewards: { btc: { accrued: components["schemas"]["Sats"]; claimed: components["schemas"]["Sats"]; claimable: string; }; };
+        Sats: string;
+        StakingBalances: { btc: components["schemas"]["Sats"]; stx: components["schemas"]["MicroStx"]; };
+        BondPositionPage: { results: components["schemas"]["BondPosition"][]; } & components["schemas"]["Page"];
         BondPosition: {
             bond_index: number;
             status: "enrolled" | "running" | "early_exit" | "unlocked";
@@ -1161,8 +833,7 @@ export interface components {
             locked: components["schemas"]["StakingBalances"];
             rewards: components["schemas"]["StakingRewards"];
         };
-        BondPositionPage: { results: components["schemas"]["BondPosition"][]; } & components["schemas"]["Page"];
-        BondMoment: { bitcoin_height: number; pox_cycle: number; };
+        BondPage: { results: components["schemas"]["Bond"][]; } & components["schemas"]["Page"];
         Bond: {
             index: number;
             pox_version: "pox5";
@@ -1172,22 +843,23 @@ export interface components {
             schedule: { activation: components["schemas"]["BondMoment"]; unlock: components["schemas"]["BondMoment"]; };
             balances: { locked: components["schemas"]["StakingBalances"]; paid_out: { btc: string; }; };
         };
-        BondPage: { results: components["schemas"]["Bond"][]; } & components["schemas"]["Page"];
+        BondMoment: { bitcoin_height: number; pox_cycle: number; };
+        BondDetail: { transaction: components["schemas"]["TransactionPosition"]; } & components["schemas"]["Bond"];
         TransactionPosition: {
             tx_id: components["schemas"]["Hash"];
             block: components["schemas"]["BlockPosition"];
             bitcoin_block: components["schemas"]["BitcoinBlock"];
         };
-        BondDetail: { transaction: components["schemas"]["TransactionPosition"]; } & components["schemas"]["Bond"];
-        BondAllowance: { staker: components["schemas"]["Principal"]; max_sats: components["schemas"]["Sats"]; };
         BondAllowancePage: { results: components["schemas"]["BondAllowance"][]; } & components["schemas"]["Page"];
+        BondAllowance: { staker: components["schemas"]["Principal"]; max_sats: components["schemas"]["Sats"]; };
+        BondRegistrationPage: { results: components["schemas"]["BondRegistration"][]; } & components["schemas"]["Page"];
         BondRegistration: {
             signer: components["schemas"]["Principal"];
             staker: components["schemas"]["Principal"];
             balances: components["schemas"]["StakingBalances"];
             type: "l1" | "l2";
         };
-        BondRegistrationPage: { results: components["schemas"]["BondRegistration"][]; } & components["schemas"]["Page"];
+        BondRegistrationDetail: components["schemas"]["L1BondRegistrationDetail"] | components["schemas"]["L2BondRegistrationDetail"];
         L1BondRegistrationDetail: {
             signer: components["schemas"]["Principal"];
             staker: components["schemas"]["Principal"];
@@ -1202,7 +874,6 @@ export interface components {
             type: "l2";
             l2_lockup: { tx_id: components["schemas"]["Hash"]; };
         };
-        BondRegistrationDetail: components["schemas"]["L1BondRegistrationDetail"] | components["schemas"]["L2BondRegistrationDetail"];
         StakingCycle: {
             number: number;
             status: "reward_phase" | "prepare_phase" | "finished";
@@ -1233,6 +904,7 @@ export interface components {
                 };
             };
         };
+        CycleSignerPage: { results: components["schemas"]["CycleSigner"][]; } & components["schemas"]["Page"];
         CycleSigner: {
             signing_key: components["schemas"]["Hex"];
             weight: { amount: number; percent: number; };
@@ -1249,164 +921,13 @@ export interface components {
                 } | null;
             }[];
         };
-        CycleSignerPage: { results: components["schemas"]["CycleSigner"][]; } & components["schemas"]["Page"];
-        StakingSigner: { signer: components["schemas"]["Principal"]; signer_key: components["schemas"]["Hex"]; };
         StakingSignerPage: { results: components["schemas"]["StakingSigner"][]; } & components["schemas"]["Page"];
+        StakingSigner: { signer: components["schemas"]["Principal"]; signer_key: components["schemas"]["Hex"]; };
         StakingSignerDetail: { transaction: components["schemas"]["TransactionPosition"]; } & components["schemas"]["StakingSigner"];
-        SignerStaker: { staker: components["schemas"]["Principal"]; types: ("stx" | "btc")[]; };
         SignerStakerPage: { results: components["schemas"]["SignerStaker"][]; } & components["schemas"]["Page"];
-        BurnHeightText: string;
-        PoxEventBase: {
-            block_height: number;
-            tx_id: components["schemas"]["Hash"];
-            tx_index: number;
-            event_index: number;
-            stacker: components["schemas"]["Principal"];
-            locked: components["schemas"]["Amount"];
-            balance: components["schemas"]["Amount"];
-            burnchain_unlock_height: components["schemas"]["BurnHeightText"];
-            pox_addr: string | null;
-            pox_addr_raw: components["schemas"]["Hex"] | null;
-        };
-        IntegerText: string;
-        HandleUnlockPoxEvent: {
-            name: "handle-unlock";
-            data: { first_cycle_locked: components["schemas"]["IntegerText"]; first_unlocked_cycle: components["schemas"]["IntegerText"]; };
-        } & (components["schemas"]["PoxEventBase"] & { name: "handle-unlock"; });
-        StartCycle: components["schemas"]["IntegerText"] | null;
-        EndCycle: components["schemas"]["IntegerText"] | null;
-        StackStxPoxEvent: {
-            name: "stack-stx";
-            data: {
-                lock_amount: components["schemas"]["Amount"];
-                lock_period: components["schemas"]["IntegerText"];
-                start_burn_height: components["schemas"]["BurnHeightText"];
-                unlock_burn_height: components["schemas"]["BurnHeightText"];
-                start_cycle_id: components["schemas"]["StartCycle"];
-                end_cycle_id: components["schemas"]["EndCycle"];
-                signer_key: components["schemas"]["Hex"] | null;
-            };
-        } & (components["schemas"]["PoxEventBase"] & { name: "stack-stx"; });
-        StackIncreasePoxEvent: {
-            name: "stack-increase";
-            data: {
-                increase_by: components["schemas"]["Amount"];
-                total_locked: components["schemas"]["Amount"];
-                start_cycle_id: components["schemas"]["StartCycle"];
-                end_cycle_id: components["schemas"]["EndCycle"];
-                signer_key: components["schemas"]["Hex"] | null;
-            };
-        } & (components["schemas"]["PoxEventBase"] & { name: "stack-increase"; });
-        StackExtendPoxEvent: {
-            name: "stack-extend";
-            data: {
-                extend_count: components["schemas"]["IntegerText"];
-                unlock_burn_height: components["schemas"]["BurnHeightText"];
-                start_cycle_id: components["schemas"]["StartCycle"];
-                end_cycle_id: components["schemas"]["EndCycle"];
-                signer_key: components["schemas"]["Hex"] | null;
-            };
-        } & (components["schemas"]["PoxEventBase"] & { name: "stack-extend"; });
-        DelegateStxPoxEvent: {
-            name: "delegate-stx";
-            data: {
-                amount_ustx: components["schemas"]["Amount"];
-                delegate_to: components["schemas"]["Principal"];
-                unlock_burn_height?: components["schemas"]["BurnHeightText"];
-                start_cycle_id: components["schemas"]["StartCycle"];
-                end_cycle_id: components["schemas"]["EndCycle"];
-            };
-        } & (components["schemas"]["PoxEventBase"] & { name: "delegate-stx"; });
-        DelegateStackStxPoxEvent: {
-            name: "delegate-stack-stx";
-            data: {
-                lock_amount: components["schemas"]["Amount"];
-                lock_period: components["schemas"]["IntegerText"];
-                start_burn_height: components["schemas"]["BurnHeightText"];
-                unlock_burn_height: components["schemas"]["BurnHeightText"];
-                start_cycle_id: components["schemas"]["StartCycle"];
-                end_cycle_id: components["schemas"]["EndCycle"];
-                delegator: components["schemas"]["Principal"];
-            };
-        } & (components["schemas"]["PoxEventBase"] & { name: "delegate-stack-stx"; });
-        DelegateStackIncreasePoxEvent: {
-            name: "delegate-stack-increase";
-            data: {
-                increase_by: components["schemas"]["Amount"];
-                total_locked: components["schemas"]["Amount"];
-                start_cycle_id: components["schemas"]["StartCycle"];
-                end_cycle_id: components["schemas"]["EndCycle"];
-                delegator: components["schemas"]["Principal"];
-            };
-        } & (components["schemas"]["PoxEventBase"] & { name: "delegate-stack-increase"; });
-        DelegateStackExtendPoxEvent: {
-            name: "delegate-stack-extend";
-            data: {
-                extend_count: components["schemas"]["IntegerText"];
-                unlock_burn_height: components["schemas"]["BurnHeightText"];
-                start_cycle_id: components["schemas"]["StartCycle"];
-                end_cycle_id: components["schemas"]["EndCycle"];
-                delegator: components["schemas"]["Principal"];
-            };
-        } & (components["schemas"]["PoxEventBase"] & { name: "delegate-stack-extend"; });
-        StackAggregationCommitPoxEvent: {
-            name: "stack-aggregation-commit";
-            data: {
-                reward_cycle: components["schemas"]["IntegerText"];
-                amount_ustx: components["schemas"]["Amount"];
-                start_cycle_id: components["schemas"]["StartCycle"];
-                end_cycle_id: components["schemas"]["EndCycle"];
-                signer_key: components["schemas"]["Hex"] | null;
-            };
-        } & (components["schemas"]["PoxEventBase"] & { name: "stack-aggregation-commit"; });
-        StackAggregationCommitIndexedPoxEvent: {
-            name: "stack-aggregation-commit-indexed";
-            data: {
-                reward_cycle: components["schemas"]["IntegerText"];
-                amount_ustx: components["schemas"]["Amount"];
-                start_cycle_id: components["schemas"]["StartCycle"];
-                end_cycle_id: components["schemas"]["EndCycle"];
-                signer_key: components["schemas"]["Hex"] | null;
-            };
-        } & (components["schemas"]["PoxEventBase"] & { name: "stack-aggregation-commit-indexed"; });
-        StackAggregationIncreasePoxEvent: {
-            name: "stack-aggregation-increase";
-            data: {
-                reward_cycle: components["schemas"]["IntegerText"];
-                amount_ustx: components["schemas"]["Amount"];
-                start_cycle_id: components["schemas"]["StartCycle"];
-                end_cycle_id: components["schemas"]["EndCycle"];
-            };
-        } & (components["schemas"]["PoxEventBase"] & { name: "stack-aggregation-increase"; });
-        RevokeDelegateStxPoxEvent: {
-            name: "revoke-delegate-stx";
-            data: {
-                delegate_to: components["schemas"]["Principal"];
-                start_cycle_id: components["schemas"]["StartCycle"];
-                end_cycle_id: components["schemas"]["EndCycle"];
-            };
-        } & (components["schemas"]["PoxEventBase"] & { name: "revoke-delegate-stx"; });
-        PoxEvent: components["schemas"]["HandleUnlockPoxEvent"] | components["schemas"]["StackStxPoxEvent"] | components["schemas"]["StackIncreasePoxEvent"] | components["schemas"]["StackExtendPoxEvent"] | components["schemas"]["DelegateStxPoxEvent"] | components["schemas"]["DelegateStackStxPoxEvent"] | components["schemas"]["DelegateStackIncreasePoxEvent"] | components["schemas"]["DelegateStackExtendPoxEvent"] | components["schemas"]["StackAggregationCommitPoxEvent"] | components["schemas"]["StackAggregationCommitIndexedPoxEvent"] | components["schemas"]["StackAggregationIncreasePoxEvent"] | components["schemas"]["RevokeDelegateStxPoxEvent"];
-        PoxEventUncountedList: { results: components["schemas"]["PoxEvent"][]; } & components["schemas"]["UncountedList"];
-        Results: Record<string, never>;
-        PoxEventResults: { results: components["schemas"]["PoxEvent"][]; } & components["schemas"]["Results"];
-        Delegation: {
-            stacker: components["schemas"]["Principal"];
-            pox_addr?: string;
-            amount_ustx: components["schemas"]["Amount"];
-            burn_block_unlock_height?: number;
-            block_height: number;
-            tx_id: components["schemas"]["Hash"];
-        };
-        DelegationList: { results: components["schemas"]["Delegation"][]; } & components["schemas"]["List"];
-        RewardSlot: {
-            canonical: true;
-            burn_block_hash: components["schemas"]["Hash"];
-            burn_block_height: number;
-            address: string;
-            slot_index: number;
-        };
-        RewardSlotList: { results: components["schemas"]["RewardSlot"][]; } & components["schemas"]["List"];
+        SignerStaker: { staker: components["schemas"]["Principal"]; types: ("stx" | "btc")[]; };
+        BurnRewardUncountedList: { results: components["schemas"]["BurnReward"][]; } & components["schemas"]["UncountedList"];
+        UncountedList: { limit: number; offset: number; };
         BurnReward: {
             canonical: true;
             burn_block_hash: components["schemas"]["Hash"];
@@ -1416,8 +937,8 @@ export interface components {
             reward_amount: components["schemas"]["Sats"];
             reward_index: number;
         };
-        BurnRewardUncountedList: { results: components["schemas"]["BurnReward"][]; } & components["schemas"]["UncountedList"];
         BurnRewardTotal: { reward_recipient: string; reward_amount: components["schemas"]["Sats"]; };
+        PoxCycleList: { results: components["schemas"]["PoxCycle"][]; } & components["schemas"]["List"];
         PoxCycle: {
             block_height: number;
             index_block_hash: components["schemas"]["Hash"];
@@ -1426,7 +947,7 @@ export interface components {
             total_stacked_amount: components["schemas"]["Amount"];
             total_signers: number;
         };
-        PoxCycleList: { results: components["schemas"]["PoxCycle"][]; } & components["schemas"]["List"];
+        PoxSignerList: { results: components["schemas"]["PoxSigner"][]; } & components["schemas"]["List"];
         PoxSigner: {
             signing_key: components["schemas"]["Hex"];
             signer_address: string;
@@ -1437,14 +958,14 @@ export interface components {
             solo_stacker_count: number;
             pooled_stacker_count: number;
         };
-        PoxSignerList: { results: components["schemas"]["PoxSigner"][]; } & components["schemas"]["List"];
+        PoxStackerList: { results: components["schemas"]["PoxStacker"][]; } & components["schemas"]["List"];
         PoxStacker: {
             stacker_address: components["schemas"]["Principal"];
             stacked_amount: components["schemas"]["Amount"];
             pox_address: string | null;
             stacker_type: "solo" | "pooled";
         };
-        PoxStackerList: { results: components["schemas"]["PoxStacker"][]; } & components["schemas"]["List"];
+        PoxTransactionList: { results: components["schemas"]["PoxTransaction"][]; } & components["schemas"]["List"];
         PoxTransaction: {
             burn_block_height: number;
             burn_block_hash: components["schemas"]["Hash"];
@@ -1453,7 +974,15 @@ export interface components {
             utxo_idx: number;
             amount: components["schemas"]["Sats"];
         };
-        PoxTransactionList: { results: components["schemas"]["PoxTransaction"][]; } & components["schemas"]["List"];
+        NewestBlocks: {
+            blocks: components["schemas"]["PicturedBlock"][];
+            orphans: {
+                height: number;
+                index_block_hash: components["schemas"]["Hash"];
+                parent_index_block_hash: components["schemas"]["Hash"];
+                burn_block_height: number;
+            }[];
+        };
         PicturedBlock: {
             height: number;
             hash: components["schemas"]["Hash"];
@@ -1465,16 +994,8 @@ export interface components {
             size: number;
             median_fee: components["schemas"]["Amount"] | null;
         };
-        NewestBlocks: {
-            blocks: components["schemas"]["PicturedBlock"][];
-            orphans: {
-                height: number;
-                index_block_hash: components["schemas"]["Hash"];
-                parent_index_block_hash: components["schemas"]["Hash"];
-                burn_block_height: number;
-            }[];
-        };
         BlockCounts: { counts: { start: number; blocks: number; transactions: number; }[]; };
+        ForkUncountedPage: { results: components["schemas"]["Fork"][]; } & components["schemas"]["UncountedPage"];
         Fork: {
             index_block_hash: string;
             height: number;
@@ -1483,14 +1004,6 @@ export interface components {
             blocks: number;
             was_canonical: boolean | null;
             time: components["schemas"]["UnixTime"] | null;
-        };
-        ForkUncountedPage: { results: components["schemas"]["Fork"][]; } & components["schemas"]["UncountedPage"];
-        ForkBlock: {
-            height: number;
-            index_block_hash: components["schemas"]["Hash"];
-            hash: components["schemas"]["Hash"];
-            burn_block_height: number;
-            was_canonical: boolean | null;
         };
         ForkDetail: {
             index_block_hash: string;
@@ -1512,10 +1025,25 @@ export interface components {
             }[];
             is_whole: boolean;
         };
+        ForkBlock: {
+            height: number;
+            index_block_hash: components["schemas"]["Hash"];
+            hash: components["schemas"]["Hash"];
+            burn_block_height: number;
+            was_canonical: boolean | null;
+        };
         MempoolSpread: {
             total: number;
             oldest: { tx_id: components["schemas"]["Hash"]; receipt_time: components["schemas"]["UnixTime"]; } | null;
             fees: { type: string; ranges: { from: number; to: number | null; transactions: number; }[]; }[];
+        };
+        MempoolProjection: {
+            total: number;
+            considered: number;
+            estimated: number;
+            waiting: { nonce: number; balance: number; };
+            beyond: number;
+            blocks: components["schemas"]["ProjectedBlock"][];
         };
         ProjectedBlock: {
             block: number;
@@ -1528,14 +1056,6 @@ export interface components {
                 greatest: components["schemas"]["Amount"];
             };
             shares: { runtime: number; read_count: number; read_length: number; write_count: number; write_length: number; size: number; };
-        };
-        MempoolProjection: {
-            total: number;
-            considered: number;
-            estimated: number;
-            waiting: { nonce: number; balance: number; };
-            beyond: number;
-            blocks: components["schemas"]["ProjectedBlock"][];
         };
         MempoolPosition: {
             tx_id: components["schemas"]["Hash"];
@@ -1551,7 +1071,7 @@ export interface components {
             })[];
             fee_for_next_block: components["schemas"]["Amount"] | null;
         };
-        FoundKind: "block" | "burn_block" | "transaction" | "bitcoin_address" | "address" | "token" | "contract" | "bns_name" | "name";
+        FoundItems: { results: components["schemas"]["FoundItem"][]; };
         FoundItem: {
             kind: components["schemas"]["FoundKind"];
             match: "exact" | "start" | "part";
@@ -1560,9 +1080,8 @@ export interface components {
             detail: string | null;
             block_height: number | null;
         };
-        FoundItems: { results: components["schemas"]["FoundItem"][]; };
-        TokenSymbol: string;
-        TokenDecimals: number;
+        FoundKind: "block" | "burn_block" | "transaction" | "bitcoin_address" | "address" | "token" | "contract" | "bns_name" | "name";
+        FoundFtTransferUncountedPage: { results: components["schemas"]["FoundFtTransfer"][]; } & components["schemas"]["UncountedPage"];
         FoundFtTransfer: {
             block_height: number;
             time: components["schemas"]["IsoTime"];
@@ -1574,14 +1093,16 @@ export interface components {
             symbol: components["schemas"]["TokenSymbol"] | null;
             decimals: components["schemas"]["TokenDecimals"] | null;
         };
-        FoundFtTransferUncountedPage: { results: components["schemas"]["FoundFtTransfer"][]; } & components["schemas"]["UncountedPage"];
+        TokenSymbol: string;
+        TokenDecimals: number;
+        NftMintList: { results: components["schemas"]["NftMint"][]; } & components["schemas"]["List"];
         NftMint: {
             value: components["schemas"]["ClarityValue"];
             recipient: string | null;
             owner: string | null;
             transaction: components["schemas"]["EventPosition"];
         };
-        NftMintList: { results: components["schemas"]["NftMint"][]; } & components["schemas"]["List"];
+        ListedContractDayPage: { results: components["schemas"]["ListedContract"][]; } & components["schemas"]["DayPage"];
         DayPage: { total: number | null; limit: number; cursor: components["schemas"]["PageCursors"]; day: string; };
         ListedContract: {
             contract_id: string;
@@ -1590,7 +1111,7 @@ export interface components {
             calls_of_day: number;
             trait: "sip-009" | "sip-010" | "sip-013" | null;
         };
-        ListedContractDayPage: { results: components["schemas"]["ListedContract"][]; } & components["schemas"]["DayPage"];
+        ListedFtDayPage: { results: components["schemas"]["ListedFt"][]; } & components["schemas"]["DayPage"];
         ListedFt: {
             asset_identifier: string;
             holders: number;
@@ -1601,10 +1122,10 @@ export interface components {
             symbol: components["schemas"]["TokenSymbol"] | null;
             decimals: components["schemas"]["TokenDecimals"] | null;
         };
-        ListedFtDayPage: { results: components["schemas"]["ListedFt"][]; } & components["schemas"]["DayPage"];
-        ListedCollection: { asset_identifier: string; holders: number; transfers: number; transfers_of_day: number; minted: number; supply: number; };
         ListedCollectionDayPage: { results: components["schemas"]["ListedCollection"][]; } & components["schemas"]["DayPage"];
+        ListedCollection: { asset_identifier: string; holders: number; transfers: number; transfers_of_day: number; minted: number; supply: number; };
         OwnedNft: { value: components["schemas"]["ClarityValue"]; owner: components["schemas"]["Principal"] | null; token_uri: string | null; };
+        ListedNameUncountedPage: { results: components["schemas"]["ListedName"][]; } & components["schemas"]["UncountedPage"];
         ListedName: {
             name: string;
             owner: components["schemas"]["Principal"];
@@ -1612,7 +1133,6 @@ export interface components {
             tx_id: components["schemas"]["Hash"] | null;
             lease: { tenure_height: number; has_ended: boolean; expected_time: components["schemas"]["UnixTime"]; } | null;
         };
-        ListedNameUncountedPage: { results: components["schemas"]["ListedName"][]; } & components["schemas"]["UncountedPage"];
         BnsName: {
             name: string;
             token_id: number;
@@ -1623,30 +1143,10 @@ export interface components {
             block_time: components["schemas"]["UnixTime"];
             renewal: { burn_block_height: number; has_ended: boolean; expected_time: number; } | null;
         };
-        BnsNameUncountedPage: { results: components["schemas"]["BnsName"][]; } & components["schemas"]["UncountedPage"];
-        BnsNamePage: { results: components["schemas"]["BnsName"][]; } & components["schemas"]["Page"];
+        PrimaryNameResultsAtTip: { results: components["schemas"]["PrimaryName"][]; } & components["schemas"]["ResultsAtTip"];
         ResultsAtTip: { block_height: number | null; index_block_hash: components["schemas"]["Hash"] | null; };
         PrimaryName: { principal: string; name: string | null; };
-        PrimaryNameResultsAtTip: { results: components["schemas"]["PrimaryName"][]; } & components["schemas"]["ResultsAtTip"];
         TransactionBytes: { tx_id: components["schemas"]["Hash"]; raw_tx: components["schemas"]["Hex"]; };
-        HostState: {
-            name: string;
-            entry: number;
-            head: number | null;
-            lag_seconds: number;
-            reachable: boolean;
-            conflicts: number;
-            healed: number;
-            deliveries: { held: boolean; holder: string | null; epoch: number | null; } | null;
-        };
-        ArchiveBase: {
-            entry: number | null;
-            height: number | null;
-            made_at: components["schemas"]["UnixTime"] | null;
-            overdue_seconds: number;
-            failing: boolean;
-            making: { table: string; number: number; of: number; sent_bytes: number; } | null;
-        };
         ServerStatus: {
             server_version: string;
             mode: string;
@@ -1682,6 +1182,24 @@ export interface components {
             };
             simulated_node: boolean;
         };
+        HostState: {
+            name: string;
+            entry: number;
+            head: number | null;
+            lag_seconds: number;
+            reachable: boolean;
+            conflicts: number;
+            healed: number;
+            deliveries: { held: boolean; holder: string | null; epoch: number | null; } | null;
+        };
+        ArchiveBase: {
+            entry: number | null;
+            height: number | null;
+            made_at: components["schemas"]["UnixTime"] | null;
+            overdue_seconds: number;
+            failing: boolean;
+            making: { table: string; number: number; of: number; sent_bytes: number; } | null;
+        };
         ServerHistory: {
             interval_seconds: number;
             times: number[];
@@ -1695,41 +1213,18 @@ export interface components {
             memory_bytes: number[];
             cpu_share: number[];
         };
-        SeenTransaction: { tx_id: components["schemas"]["Hash"]; block_height: number; time: components["schemas"]["UnixTime"]; };
-        Counterparty: { principal: components["schemas"]["Principal"]; transfers: number; amount: components["schemas"]["Amount"]; };
-        Counterparties: { transfers: number; results: components["schemas"]["Counterparty"][]; };
         PrincipalActivity: {
             first: components["schemas"]["SeenTransaction"] | null;
             last: components["schemas"]["SeenTransaction"] | null;
             received: components["schemas"]["Counterparties"];
             sent: components["schemas"]["Counterparties"];
         };
-        BalancePoint: { block_height: number; time: components["schemas"]["UnixTime"]; balance: components["schemas"]["SignedAmount"]; };
+        SeenTransaction: { tx_id: components["schemas"]["Hash"]; block_height: number; time: components["schemas"]["UnixTime"]; };
+        Counterparties: { transfers: number; results: components["schemas"]["Counterparty"][]; };
+        Counterparty: { principal: components["schemas"]["Principal"]; transfers: number; amount: components["schemas"]["Amount"]; };
         PrincipalBalanceHistory: { complete: boolean; points: components["schemas"]["BalancePoint"][]; };
-        PrincipalMovement: {
-            time: components["schemas"]["IsoTime"];
-            block_height: number;
-            tx_id: components["schemas"]["Hash"] | null;
-            event_index: number | null;
-            type: "transfer" | "mint" | "burn" | "fee" | "mining_reward";
-            asset: components["schemas"]["Asset"];
-            value: components["schemas"]["ClarityValue"] | null;
-            counterparty: string | null;
-            amount: components["schemas"]["SignedAmount"];
-            decimals: components["schemas"]["TokenDecimals"] | null;
-            balance: components["schemas"]["SignedAmount"];
-            symbol: components["schemas"]["TokenSymbol"] | null;
-            memo: components["schemas"]["Memo"] | null;
-        };
-        PrincipalHistory: {
-            principal: string;
-            from_height: number | null;
-            to_height: number | null;
-            index_block_hash: components["schemas"]["Hash"] | null;
-            movements: components["schemas"]["PrincipalMovement"][];
-            complete: boolean;
-            error?: components["schemas"]["Problem"];
-        };
+        BalancePoint: { block_height: number; time: components["schemas"]["UnixTime"]; balance: components["schemas"]["SignedAmount"]; };
+        CycleRewardsPage: { results: components["schemas"]["CycleRewards"][]; } & components["schemas"]["Page"];
         CycleRewards: {
             cycle: number;
             pox_version: "pox1" | "pox2" | "pox3" | "pox4" | "pox5";
@@ -1744,27 +1239,7 @@ export interface components {
                 claimable_btc: components["schemas"]["Sats"] | null;
             } | null;
         };
-        CycleRewardsPage: { results: components["schemas"]["CycleRewards"][]; } & components["schemas"]["Page"];
-        StakerCycle: {
-            staker: components["schemas"]["Principal"];
-            type: "stake" | "bond";
-            bond_index: number | null;
-            locked: { btc: components["schemas"]["Sats"]; stx: components["schemas"]["Amount"]; };
-            rewards: {
-                btc: { accrued: components["schemas"]["Sats"]; claimed: components["schemas"]["Sats"]; claimable: components["schemas"]["Sats"]; };
-            };
-        };
-        StakerCyclePage: { results: components["schemas"]["StakerCycle"][]; } & components["schemas"]["Page"];
-        ListedContractLog: {
-            contract_id: string;
-            block_height: number;
-            time: components["schemas"]["IsoTime"];
-            tx_id: components["schemas"]["Hash"];
-            event_index: number;
-            topic: string;
-            value: components["schemas"]["ClarityValue"];
-        };
-        ListedContractLogUncountedPage: { results: components["schemas"]["ListedContractLog"][]; } & components["schemas"]["UncountedPage"];
+        FoundContractLogUncountedPage: { results: components["schemas"]["FoundContractLog"][]; } & components["schemas"]["UncountedPage"];
         FoundContractLog: {
             block_height: number;
             time: components["schemas"]["IsoTime"];
@@ -1773,7 +1248,7 @@ export interface components {
             topic: string;
             value: components["schemas"]["ClarityValue"];
         };
-        FoundContractLogUncountedPage: { results: components["schemas"]["FoundContractLog"][]; } & components["schemas"]["UncountedPage"];
+        FoundContractCallUncountedPage: { results: components["schemas"]["FoundContractCall"][]; } & components["schemas"]["UncountedPage"];
         FoundContractCall: {
             block_height: number;
             time: components["schemas"]["IsoTime"];
@@ -1785,22 +1260,7 @@ export interface components {
             function_args: { name: string; type: string; hex: string; repr: string; }[];
             result: components["schemas"]["ClarityValue"];
         };
-        FoundContractCallUncountedPage: { results: components["schemas"]["FoundContractCall"][]; } & components["schemas"]["UncountedPage"];
         TransactionSummaryUncountedPage: { results: components["schemas"]["TransactionSummary"][]; } & components["schemas"]["UncountedPage"];
-        MeasuredFtBalance: {
-            asset_identifier: string;
-            balance: components["schemas"]["Amount"];
-            symbol: components["schemas"]["TokenSymbol"] | null;
-            decimals: components["schemas"]["TokenDecimals"] | null;
-        };
-        PrincipalBalances: {
-            principal: string;
-            stx: components["schemas"]["StxBalance"];
-            fungible_tokens: components["schemas"]["MeasuredFtBalance"][];
-        };
-        PrincipalBalancesResultsAtTip: { results: components["schemas"]["PrincipalBalances"][]; } & components["schemas"]["ResultsAtTip"];
-        AskedTransaction: { tx_id: components["schemas"]["Hash"]; transaction: components["schemas"]["FoundTransaction"] | null; };
-        AskedTransactionResultsAtTip: { results: components["schemas"]["AskedTransaction"][]; } & components["schemas"]["ResultsAtTip"];
         TokenMetadataStatus: {
             server_version: string;
             status: "ready";
@@ -1809,8 +1269,7 @@ export interface components {
             token_contracts?: { "sip-009"?: number; "sip-010"?: number; "sip-013"?: number; };
             job_queue?: { pending?: number; done?: number; failed?: number; invalid?: number; };
         };
-        TokenProblem: { error: string; message?: string; };
-        TokenMetadataProblem: components["schemas"]["Problem"] | components["schemas"]["TokenProblem"];
+        ListedFtMetadataList: { results: components["schemas"]["ListedFtMetadata"][]; } & components["schemas"]["List"];
         ListedFtMetadata: {
             name?: string;
             symbol?: string;
@@ -1822,7 +1281,6 @@ export interface components {
             asset_identifier: string;
             contract_principal: string;
         };
-        ListedFtMetadataList: { results: components["schemas"]["ListedFtMetadata"][]; } & components["schemas"]["List"];
         FtMetadata: {
             name?: string;
             symbol?: string;
@@ -1835,30 +1293,23 @@ export interface components {
         };
         NftMetadata: { token_uri?: string; };
         SftMetadata: { token_uri?: string; decimals?: number; total_supply?: components["schemas"]["Amount"]; };
-        ChainhookIdentifier: { index: number; hash: string; };
-        ChainhookTransaction: {
-            transaction_identifier: { hash: string; };
-            operations: { [key: string]: unknown; }[];
-            metadata: { [key: string]: unknown; };
-        };
-        ChainhookBlock: {
-            block_identifier: components["schemas"]["ChainhookIdentifier"];
-            parent_block_identifier: components["schemas"]["ChainhookIdentifier"];
-            timestamp: number;
-            transactions: components["schemas"]["ChainhookTransaction"][];
-            metadata?: { [key: string]: unknown; };
-        };
-        BlockChange: { change: "apply" | "rollback"; cursor: string; block: components["schemas"]["ChainhookBlock"]; };
-        BlockChangePage: { results: components["schemas"]["BlockChange"][]; next: string; has_more: boolean; };
-        ChainhooksStatus: { server_version: string; status: "ready"; };
-        Consumer: { consumer: string; hooks: number; failing: number; };
         Consumers: { results: components["schemas"]["Consumer"][]; };
-        ChainhookProblem: { error: string; details: string; };
-        PrincipalFilter: string;
+        Consumer: { consumer: string; hooks: number; failing: number; };
+        ChainhookList: { results: components["schemas"]["Chainhook"][]; } & components["schemas"]["List"];
+        Chainhook: { uuid: string; definition: components["schemas"]["ChainhookDefinition"]; status: components["schemas"]["ChainhookStatus"]; };
+        ChainhookDefinition: {
+            name: string;
+            version: "1";
+            chain: "stacks";
+            network: "mainnet" | "testnet";
+            filters: { events: components["schemas"]["ChainhookFilter"][]; };
+            options?: components["schemas"]["ChainhookOptions"] | null;
+            action: { type: "http_post"; url: string; };
+        };
+        ChainhookFilter: components["schemas"]["BalanceChangeChainhookFilter"] | components["schemas"]["StxEventChainhookFilter"] | components["schemas"]["StxTransferChainhookFilter"] | components["schemas"]["StxMintChainhookFilter"] | components["schemas"]["StxBurnChainhookFilter"] | components["schemas"]["FtEventChainhookFilter"] | components["schemas"]["FtTransferChainhookFilter"] | components["schemas"]["FtMintChainhookFilter"] | components["schemas"]["FtBurnChainhookFilter"] | components["schemas"]["NftEventChainhookFilter"] | components["schemas"]["NftTransferChainhookFilter"] | components["schemas"]["NftMintChainhookFilter"] | components["schemas"]["NftBurnChainhookFilter"] | components["schemas"]["ContractDeployChainhookFilter"] | components["schemas"]["ContractCallChainhookFilter"] | components["schemas"]["ContractLogChainhookFilter"] | components["schemas"]["CoinbaseChainhookFilter"] | components["schemas"]["TenureChangeChainhookFilter"];
         BalanceChangeChainhookFilter: { type: "balance_change"; principal: components["schemas"]["PrincipalFilter"]; };
+        PrincipalFilter: string;
         StxEventChainhookFilter: { type: "stx_event"; };
-        MinimumAmount: string;
-        MemoFilter: { equals?: string; contains?: string; };
         StxTransferChainhookFilter: {
             type: "stx_transfer";
             sender?: components["schemas"]["PrincipalFilter"];
@@ -1867,6 +1318,8 @@ export interface components {
             min_amount?: components["schemas"]["MinimumAmount"];
             memo?: components["schemas"]["MemoFilter"];
         };
+        MinimumAmount: string;
+        MemoFilter: { equals?: string; contains?: string; };
         StxMintChainhookFilter: {
             type: "stx_mint";
             receiver?: components["schemas"]["PrincipalFilter"];
@@ -1878,8 +1331,8 @@ export interface components {
             sender?: components["schemas"]["PrincipalFilter"];
             min_amount?: components["schemas"]["MinimumAmount"];
         };
-        AssetFilter: string;
         FtEventChainhookFilter: { type: "ft_event"; asset_identifier?: components["schemas"]["AssetFilter"]; };
+        AssetFilter: string;
         FtTransferChainhookFilter: {
             type: "ft_transfer";
             asset_identifier?: components["schemas"]["AssetFilter"];
@@ -1901,12 +1354,12 @@ export interface components {
             sender?: components["schemas"]["PrincipalFilter"];
             min_amount?: components["schemas"]["MinimumAmount"];
         };
-        NftValueFilter: number | string;
         NftEventChainhookFilter: {
             type: "nft_event";
             asset_identifier?: components["schemas"]["AssetFilter"];
             value?: components["schemas"]["NftValueFilter"];
         };
+        NftValueFilter: number | string;
         NftTransferChainhookFilter: {
             type: "nft_transfer";
             asset_identifier?: components["schemas"]["AssetFilter"];
@@ -1928,15 +1381,14 @@ export interface components {
             value?: components["schemas"]["NftValueFilter"];
             sender?: components["schemas"]["PrincipalFilter"];
         };
-        ContractFilter: string;
-        StatusFilter: ("success" | "abort_by_response" | "abort_by_post_condition" | "problematic_skipped")[];
         ContractDeployChainhookFilter: {
             type: "contract_deploy";
             contract_identifier?: components["schemas"]["ContractFilter"];
             sender?: components["schemas"]["PrincipalFilter"];
             status?: components["schemas"]["StatusFilter"];
         };
-        ArgumentFilter: { index: number; equals: string; };
+        ContractFilter: string;
+        StatusFilter: ("success" | "abort_by_response" | "abort_by_post_condition" | "problematic_skipped")[];
         ContractCallChainhookFilter: {
             type: "contract_call";
             contract_identifier?: components["schemas"]["ContractFilter"];
@@ -1945,6 +1397,7 @@ export interface components {
             sender?: components["schemas"]["PrincipalFilter"];
             status?: components["schemas"]["StatusFilter"];
         };
+        ArgumentFilter: { index: number; equals: string; };
         ContractLogChainhookFilter: {
             type: "contract_log";
             contract_identifier?: components["schemas"]["ContractFilter"];
@@ -1957,8 +1410,6 @@ export interface components {
             type: "tenure_change";
             cause?: "block_found" | "extended" | "extended_runtime" | "extended_read_count" | "extended_read_length" | "extended_write_count" | "extended_write_length";
         };
-        ChainhookFilter: components["schemas"]["BalanceChangeChainhookFilter"] | components["schemas"]["StxEventChainhookFilter"] | components["schemas"]["StxTransferChainhookFilter"] | components["schemas"]["StxMintChainhookFilter"] | components["schemas"]["StxBurnChainhookFilter"] | components["schemas"]["FtEventChainhookFilter"] | components["schemas"]["FtTransferChainhookFilter"] | components["schemas"]["FtMintChainhookFilter"] | components["schemas"]["FtBurnChainhookFilter"] | components["schemas"]["NftEventChainhookFilter"] | components["schemas"]["NftTransferChainhookFilter"] | components["schemas"]["NftMintChainhookFilter"] | components["schemas"]["NftBurnChainhookFilter"] | components["schemas"]["ContractDeployChainhookFilter"] | components["schemas"]["ContractCallChainhookFilter"] | components["schemas"]["ContractLogChainhookFilter"] | components["schemas"]["CoinbaseChainhookFilter"] | components["schemas"]["TenureChangeChainhookFilter"];
-        Flag: boolean | null;
         ChainhookOptions: {
             decode_clarity_values?: components["schemas"]["Flag"];
             include_contract_abi?: components["schemas"]["Flag"];
@@ -1972,15 +1423,7 @@ export interface components {
             expire_after_occurrences?: number | null;
             alert_url?: string | null;
         };
-        ChainhookDefinition: {
-            name: string;
-            version: "1";
-            chain: "stacks";
-            network: "mainnet" | "testnet";
-            filters: { events: components["schemas"]["ChainhookFilter"][]; };
-            options?: components["schemas"]["ChainhookOptions"] | null;
-            action: { type: "http_post"; url: string; };
-        };
+        Flag: boolean | null;
         ChainhookStatus: {
             status: "new" | "streaming" | "expired" | "interrupted";
             enabled: boolean;
@@ -2005,25 +1448,9 @@ export interface components {
             lag_blocks: number;
             warnings: string[];
         };
-        Chainhook: { uuid: string; definition: components["schemas"]["ChainhookDefinition"]; status: components["schemas"]["ChainhookStatus"]; };
-        ChainhookList: { results: components["schemas"]["Chainhook"][]; } & components["schemas"]["List"];
-        BulkEnabledRequest: {
-            enabled: boolean;
-            filters: { uuids?: string[]; webhook_url?: string; statuses?: ("new" | "streaming" | "expired" | "interrupted")[]; paused?: true; };
-        };
-        UpdatedChainhooks: { updated_uuids: string[]; };
         EnabledRequest: { enabled: boolean; resume_from?: "tip" | "last_evaluated" | number; };
-        EvaluationRequest: { index_block_hash?: string; block_height?: number; };
         ConsumerSecret: { secret: string | null; signing_secret: string | null; };
-        NotifiedBlock: { height: number; index_block_hash: string; tx_count: number; };
-        DeliveryAttempt: {
-            at: number;
-            duration_ms: number;
-            url_host: string;
-            status_code: number | null;
-            error: string | null;
-            response_excerpt: string | null;
-        };
+        DeliverySummaryPage: { results: components["schemas"]["DeliverySummary"][]; } & components["schemas"]["Page"];
         DeliverySummary: {
             id: string;
             sequence: number | null;
@@ -2040,14 +1467,21 @@ export interface components {
             last_attempt: components["schemas"]["DeliveryAttempt"] | null;
             problem: string | null;
         };
-        DeliverySummaryPage: { results: components["schemas"]["DeliverySummary"][]; } & components["schemas"]["Page"];
+        NotifiedBlock: { height: number; index_block_hash: string; tx_count: number; };
+        DeliveryAttempt: {
+            at: number;
+            duration_ms: number;
+            url_host: string;
+            status_code: number | null;
+            error: string | null;
+            response_excerpt: string | null;
+        };
         RedeliveryRequest: { state?: ("dead" | "failed" | "delivered")[]; from_height?: number; to_height?: number; since?: number; until?: number; };
         QueuedRedeliveries: { queued: number; };
         Delivery: {
             attempts: components["schemas"]["DeliveryAttempt"][];
             payload: { [key: string]: unknown; } | null;
         } & components["schemas"]["DeliverySummary"];
-        HeightRange: { from_height: number; to_height: number; };
         ChainhookPreviewRequest: {
             filters?: unknown;
             options?: unknown;
@@ -2057,6 +1491,7 @@ export interface components {
             from_height?: number;
             to_height?: number;
         };
+        HeightRange: { from_height: number; to_height: number; };
         ChainhookPreview: { matched_blocks: number; matched_transactions: number; payloads: { [key: string]: unknown; }[]; };
         ChainhookTestRequest: { block_height?: number; before_height?: number; };
         ChainhookTest: {
@@ -2085,15 +1520,6 @@ export interface components {
             error: string | null;
         };
         BackfillPage: { results: components["schemas"]["Backfill"][]; } & components["schemas"]["Page"];
-        EffectiveSetting: {
-            group: string;
-            name: string;
-            value: string | null;
-            help: string;
-            source: "default" | "flag" | "variable" | "program";
-            source_name: string | null;
-        };
-        JournalState: { entries: number; oldest_at: number | null; newest_at: number | null; };
         SystemState: {
             settings: components["schemas"]["EffectiveSetting"][];
             listeners: { name: string; url: string; }[];
@@ -2109,6 +1535,15 @@ export interface components {
                 from_height: number;
             }[];
         };
+        EffectiveSetting: {
+            group: string;
+            name: string;
+            value: string | null;
+            help: string;
+            source: "default" | "flag" | "variable" | "program";
+            source_name: string | null;
+        };
+        JournalState: { entries: number; oldest_at: number | null; newest_at: number | null; };
         SystemLog: { recent: { at: number; thread: number; event: string; level: string; fields: string; }[]; };
         AlertsState: {
             evaluated_at: components["schemas"]["UnixTime"] | null;
@@ -2126,9 +1561,6 @@ export interface components {
                 values: { labels: { [key: string]: string; }; value: number; text: string; }[];
             }[];
         };
-        InspectionProgress: { number: number; of: number; name: string; detail: string; };
-        CheckFinding: { name: string; problems: string[]; };
-        TableSize: { name: string; kind: "table" | "index"; table: string; bytes: number; };
         InspectionsState: {
             check: {
                 state: "running" | "done" | "failed" | "cancelled";
@@ -2147,6 +1579,10 @@ export interface components {
                 sizes: components["schemas"]["TableSize"][];
             } | null;
         };
+        InspectionProgress: { number: number; of: number; name: string; detail: string; };
+        CheckFinding: { name: string; problems: string[]; };
+        TableSize: { name: string; kind: "table" | "index"; table: string; bytes: number; };
+        HostsState: { host: components["schemas"]["HostState"] | null; log: components["schemas"]["ClusterLog"] | null; problem: string | null; };
         ClusterLog: {
             chain_id: number | null;
             head: { entry: number; chain: components["schemas"]["Hash"]; };
@@ -2161,26 +1597,11 @@ export interface components {
             };
             warnings: string[];
         };
-        HostsState: { host: components["schemas"]["HostState"] | null; log: components["schemas"]["ClusterLog"] | null; problem: string | null; };
-        RefreshedTokens: { contract_id: string; tokens: number | null; };
         SqlViews: {
             views: { name: string; help: string; query: string; columns: { name: string; type: string; help: string; indexed: boolean; }[]; }[];
             queries: { title: string; query: string; }[];
         };
         SqlResult: { columns: string[]; rows: (string | number | null)[][]; cut: boolean; };
-        DevnetBlock: {
-            height: number;
-            hash: components["schemas"]["Hash"];
-            index_block_hash: components["schemas"]["Hash"];
-            parent_index_block_hash: components["schemas"]["Hash"] | null;
-            time: components["schemas"]["UnixTime"];
-            tenure_height: number;
-            bitcoin_height: number;
-            bitcoin_hash: components["schemas"]["Hash"];
-            transactions: components["schemas"]["Hash"][];
-        };
-        DevnetBitcoinBlock: { height: number; hash: components["schemas"]["Hash"]; time: components["schemas"]["UnixTime"]; };
-        DevnetSnapshot: { name: string; height: number; index_block_hash: components["schemas"]["Hash"]; };
         Devnet: {
             seed: number;
             network: string;
@@ -2195,9 +1616,19 @@ export interface components {
             faucet: { address: string; balance: components["schemas"]["Amount"]; };
             accounts: { name: string; address: string; balance: components["schemas"]["Amount"]; }[];
         };
-        DevnetProblem: { statusCode: number; code?: string; error: string; message: string; field?: string; reason?: string; };
-        DevnetContract: { name: string; clarity_version: number | null; functions: string[]; source: string; };
-        DevnetContracts: { contracts: components["schemas"]["DevnetContract"][]; };
+        DevnetBlock: {
+            height: number;
+            hash: components["schemas"]["Hash"];
+            index_block_hash: components["schemas"]["Hash"];
+            parent_index_block_hash: components["schemas"]["Hash"] | null;
+            time: components["schemas"]["UnixTime"];
+            tenure_height: number;
+            bitcoin_height: number;
+            bitcoin_hash: components["schemas"]["Hash"];
+            transactions: components["schemas"]["Hash"][];
+        };
+        DevnetBitcoinBlock: { height: number; hash: components["schemas"]["Hash"]; time: components["schemas"]["UnixTime"]; };
+        DevnetSnapshot: { name: string; height: number; index_block_hash: components["schemas"]["Hash"]; };
         DevnetBlocks: { blocks: components["schemas"]["DevnetBlock"][]; };
         DevnetFork: {
             blocks: components["schemas"]["DevnetBlock"][];
@@ -2208,10 +1639,6 @@ export interface components {
         DevnetReplacement: { tx_id: components["schemas"]["Hash"]; replaced: components["schemas"]["Hash"]; };
         DevnetBitcoinBlocks: { bitcoin_blocks: components["schemas"]["DevnetBitcoinBlock"][]; blocks: components["schemas"]["DevnetBlock"][]; };
         DevnetFunds: { tx_id: components["schemas"]["Hash"]; block: components["schemas"]["DevnetBlock"]; };
-        DevnetBalance: { tx_id: components["schemas"]["Hash"] | null; balance: string; };
-        DevnetAccount: { address: string; private_key: string; };
-        DevnetPlace: { contract: string; line: number; column: number; expression: string; };
-        DevnetFailure: { place: components["schemas"]["DevnetPlace"] | null; trace: string; costs: { function: string; runtime: number; }[]; };
         DevnetTransaction: {
             tx_id: components["schemas"]["Hash"];
             status: string;
@@ -2222,6 +1649,8 @@ export interface components {
             block: components["schemas"]["DevnetBlock"];
             failure: components["schemas"]["DevnetFailure"] | null;
         };
+        DevnetFailure: { place: components["schemas"]["DevnetPlace"] | null; trace: string; costs: { function: string; runtime: number; }[]; };
+        DevnetPlace: { contract: string; line: number; column: number; expression: string; };
         DevnetDeployment: {
             tx_id: components["schemas"]["Hash"];
             status: string;
@@ -2233,137 +1662,9 @@ export interface components {
             failure: components["schemas"]["DevnetFailure"] | null;
             error_line: number | null;
         };
-        DevnetRead: { result: string; repr: string; };
     };
-    responses: {
-        NotModified: { headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; }; };
-        BadRequest: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["Problem"]; }; };
-        ServiceUnavailableStore: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["StoreProblem"]; }; };
-        NotModified2: {
-            headers: {
-                "stackside-height": components["headers"]["Height"];
-                "stackside-history-from": components["headers"]["HistoryFrom"];
-                [name: string]: unknown;
-            };
-        };
-        TransactionNotFound: {
-            headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
-            content: { "application/json": components["schemas"]["Problem"]; };
-        };
-        BlockNotFound: {
-            headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
-            content: { "application/json": components["schemas"]["Problem"]; };
-        };
-        TransactionNotFound2: {
-            headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
-            content: { "application/json": components["schemas"]["Problem"]; };
-        };
-        SmartContractNotFound: {
-            headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
-            content: { "application/json": components["schemas"]["Problem"]; };
-        };
-        Gone: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["Problem"]; }; };
-        BlockNotFound2: {
-            headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
-            content: { "application/json": components["schemas"]["Problem"]; };
-        };
-        CursorNotFound: {
-            headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
-            content: { "application/json": components["schemas"]["Problem"]; };
-        };
-        BurnBlockNotFound: {
-            headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
-            content: { "application/json": components["schemas"]["Problem"]; };
-        };
-        PayloadTooLarge: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["Problem"]; }; };
-        UnsupportedMediaType: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["Problem"]; }; };
-        BadRequestBare: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["BareError"]; }; };
-        ServiceUnavailableBare: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["BareError"]; }; };
-        NameNotFound: {
-            headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
-            content: { "application/json": components["schemas"]["BareError"]; };
-        };
-        BadRequestFaucet: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["FaucetProblem"]; }; };
-        ForbiddenFaucet: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["FaucetProblem"]; }; };
-        TooManyRequestsFaucet: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["FaucetProblem"]; }; };
-        ServiceUnavailableFaucet: {
-            headers: { [name: string]: unknown; };
-            content: { "application/json": components["schemas"]["FaucetProblem"]; };
-        };
-        PoXCycleNotFound: {
-            headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
-            content: { "application/json": components["schemas"]["Problem"]; };
-        };
-        NameNotFound2: {
-            headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
-            content: { "application/json": components["schemas"]["Problem"]; };
-        };
-        BadRequestTokenMetadata: {
-            headers: { [name: string]: unknown; };
-            content: { "application/json": components["schemas"]["TokenMetadataProblem"]; };
-        };
-        Contract: {
-            headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
-            content: { "application/json": components["schemas"]["TokenMetadataProblem"]; };
-        };
-        UnprocessableContentTokenMetadata: {
-            headers: { [name: string]: unknown; };
-            content: { "application/json": components["schemas"]["TokenMetadataProblem"]; };
-        };
-        BadRequestChainhook: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ChainhookProblem"]; }; };
-        UnauthorizedChainhook: {
-            headers: { [name: string]: unknown; };
-            content: { "application/json": components["schemas"]["ChainhookProblem"]; };
-        };
-        ForbiddenChainhook: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ChainhookProblem"]; }; };
-        MisdirectedRequestChainhook: {
-            headers: { [name: string]: unknown; };
-            content: { "application/json": components["schemas"]["ChainhookProblem"]; };
-        };
-        TooManyRequestsChainhook: {
-            headers: { [name: string]: unknown; };
-            content: { "application/json": components["schemas"]["ChainhookProblem"]; };
-        };
-        ServiceUnavailableChainhook: {
-            headers: { [name: string]: unknown; };
-            content: { "application/json": components["schemas"]["ChainhookProblem"]; };
-        };
-        PayloadTooLargeChainhook: {
-            headers: { [name: string]: unknown; };
-            content: { "application/json": components["schemas"]["ChainhookProblem"]; };
-        };
-        UnsupportedMediaTypeChainhook: {
-            headers: { [name: string]: unknown; };
-            content: { "application/json": components["schemas"]["ChainhookProblem"]; };
-        };
-        ChainhookNotFound: {
-            headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
-            content: { "application/json": components["schemas"]["ChainhookProblem"]; };
-        };
-        ChainhookNotFound2: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ChainhookProblem"]; }; };
-        ChainhookNotFound3: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ChainhookProblem"]; }; };
-        DeliveryNotFound: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ChainhookProblem"]; }; };
-        Unauthorized: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["Problem"]; }; };
-        Forbidden: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["Problem"]; }; };
-        MisdirectedRequest: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["Problem"]; }; };
-        TooManyRequests: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["Problem"]; }; };
-        ServiceUnavailable: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["Problem"]; }; };
-        BadRequestDevnet: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DevnetProblem"]; }; };
-        ForbiddenDevnet: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DevnetProblem"]; }; };
-        SimulatedNodeNotFound: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DevnetProblem"]; }; };
-        MisdirectedRequestDevnet: {
-            headers: { [name: string]: unknown; };
-            content: { "application/json": components["schemas"]["DevnetProblem"]; };
-        };
-        PayloadTooLargeDevnet: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DevnetProblem"]; }; };
-        UnsupportedMediaTypeDevnet: {
-            headers: { [name: string]: unknown; };
-            content: { "application/json": components["schemas"]["DevnetProblem"]; };
-        };
-        ConflictDevnet: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DevnetProblem"]; }; };
-    };
+    responses: never;
     parameters: {
-        MinHeight: number;
         Limit: number;
         Cursor: string;
         TxId: string;
@@ -2380,43 +1681,26 @@ export interface components {
         AssetIdentifier: string;
         ContractId2: string;
         AssetIdentifier2: string;
-        Limit2: number;
-        Offset: number;
-        Unanchored: boolean;
-        Order: "asc" | "desc";
-        ExcludeFunctionArgs: boolean;
         EventLimit: number;
         EventOffset: number;
-        Limit3: number;
-        Limit4: number;
-        Height: number;
+        Unanchored: boolean;
+        ExcludeFunctionArgs: boolean;
         Limit5: number;
-        Hash: string;
-        ContractId3: string;
-        Unanchored2: boolean;
-        UntilBlock: string;
-        Height2: number;
-        Limit6: number;
-        Limit7: number;
-        TxMetadata: boolean;
-        AssetIdentifier3: string;
         Offset2: number;
         Cursor2: string;
+        Offset: number;
         Limit8: number;
         HeightOrHash2: string;
-        Height3: number;
-        Unanchored3: boolean;
-        Page: number;
+        ContractId3: string;
+        Limit3: number;
         Name: string;
-        Tld: string;
-        Address: string;
         BondIndex: number;
         Principal3: string;
-        Pox: "pox2" | "pox3" | "pox4";
-        Limit9: number;
         Address2: string;
+        Limit9: number;
         CycleNumber: number;
         SignerKey: string;
+        Limit6: number;
         Order2: "desc" | "asc";
         FromHeight: number;
         ToHeight: number;
@@ -2426,8 +1710,8 @@ export interface components {
         Order3: "holders" | "transfers";
         Namespace: string;
         Topic: string;
-        FunctionName2: string;
         FieldNAME: string;
+        FunctionName2: string;
         Limit10: number;
         Locale: string;
         TokenId: string;
@@ -2436,107 +1720,40 @@ export interface components {
         Job: string;
     };
     requestBodies: never;
-    headers: { Height: number; HistoryFrom: number; };
+    headers: never;
     pathItems: never;
 }
 export type $defs = Record<string, never>;
 export interface operations {
-    getStatus: {
-        parameters: { header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; }; };
-        responses: {
-            200: {
-                headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
-                content: { "application/json": components["schemas"]["Status"]; };
-            };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequest"];
-            503: components["responses"]["ServiceUnavailableStore"];
-        };
-    };
+    getStatus: { parameters: { }; responses: { 200: { content: { "application/json": components["schemas"]["Status"]; }; }; }; };
     getTransactions: {
-        parameters: {
-            query?: { limit?: components["parameters"]["Limit"]; cursor?: components["parameters"]["Cursor"]; };
-            header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; };
-        };
-        responses: {
-            200: {
-                headers: {
-                    "stackside-height": components["headers"]["Height"];
-                    "stackside-history-from": components["headers"]["HistoryFrom"];
-                    [name: string]: unknown;
-                };
-                content: { "application/json": components["schemas"]["TransactionSummaryPage"]; };
-            };
-            304: components["responses"]["NotModified2"];
-            400: components["responses"]["BadRequest"];
-            503: components["responses"]["ServiceUnavailableStore"];
-        };
+        parameters: { query?: { limit?: components["parameters"]["Limit"]; cursor?: components["parameters"]["Cursor"]; }; };
+        responses: { 200: { content: { "application/json": components["schemas"]["TransactionSummaryPage"]; }; }; };
     };
     getTransaction: {
         parameters: {
             query?: { include?: ("function_args" | "source_code" | "post_conditions" | "result")[]; };
-            header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; };
             path: { tx_id: components["parameters"]["TxId"]; };
         };
-        responses: {
-            200: {
-                headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
-                content: { "application/json": components["schemas"]["FoundTransaction"]; };
-            };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequest"];
-            404: components["responses"]["TransactionNotFound"];
-            503: components["responses"]["ServiceUnavailableStore"];
-        };
+        responses: { 200: { content: { "application/json": components["schemas"]["FoundTransaction"]; }; }; };
     };
     getTransactionEvents: {
         parameters: {
             query?: { limit?: components["parameters"]["Limit"]; cursor?: components["parameters"]["Cursor"]; };
-            header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; };
             path: { tx_id: components["parameters"]["TxId"]; };
         };
-        responses: {
-            200: {
-                headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
-                content: { "application/json": components["schemas"]["TransactionEventPage"]; };
-            };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequest"];
-            404: components["responses"]["TransactionNotFound"];
-            503: components["responses"]["ServiceUnavailableStore"];
-        };
+        responses: { 200: { content: { "application/json": components["schemas"]["TransactionEventPage"]; }; }; };
     };
     getBlockTransactions: {
         parameters: {
             query?: { limit?: components["parameters"]["Limit"]; cursor?: components["parameters"]["Cursor"]; };
-            header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; };
             path: { height_or_hash: components["parameters"]["HeightOrHash"]; };
         };
-        responses: {
-            200: {
-                headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
-                content: { "application/json": components["schemas"]["TransactionSummaryPage"]; };
-            };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequest"];
-            404: components["responses"]["BlockNotFound"];
-            503: components["responses"]["ServiceUnavailableStore"];
-        };
+        responses: { 200: { content: { "application/json": components["schemas"]["TransactionSummaryPage"]; }; }; };
     };
     getMempoolTransactions: {
-        parameters: {
-            query?: { limit?: components["parameters"]["Limit"]; cursor?: components["parameters"]["Cursor"]; };
-            header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; };
-        };
-        responses: {
-            200: {
-                headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
-                content: { "application/json": components["schemas"]["MempoolTransactionSummaryPage"]; };
-            };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequest"];
-            503: components["responses"]["ServiceUnavailableStore"];
-        };
+        parameters: { query?: { limit?: components["parameters"]["Limit"]; cursor?: components["parameters"]["Cursor"]; }; };
+        responses: { 200: { content: { "application/json": components["schemas"]["MempoolTransactionSummaryPage"]; }; }; };
     };
     searchMempoolTransactions: {
         parameters: {
@@ -2552,336 +1769,114 @@ export interface operations {
                 min_amount?: components["parameters"]["MinAmount"];
                 max_amount?: components["parameters"]["MaxAmount"];
             };
-            header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; };
         };
-        responses: {
-            200: {
-                headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
-                content: { "application/json": components["schemas"]["MempoolTransactionSummaryUncountedPage"]; };
-            };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequest"];
-            503: components["responses"]["ServiceUnavailableStore"];
-        };
+        responses: { 200: { content: { "application/json": components["schemas"]["MempoolTransactionSummaryUncountedPage"]; }; }; };
     };
     getProjectedBlockTransactions: {
-        parameters: {
-            query?: { limit?: components["parameters"]["Limit"]; };
-            header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; };
-            path: { block: number; };
-        };
-        responses: {
-            200: {
-                headers: {
-                    "stackside-height": components["headers"]["Height"];
-                    "stackside-history-from": components["headers"]["HistoryFrom"];
-                    [name: string]: unknown;
-                };
-                content: { "application/json": components["schemas"]["ProjectedTransactions"]; };
-            };
-            304: components["responses"]["NotModified2"];
-            400: components["responses"]["BadRequest"];
-            503: components["responses"]["ServiceUnavailableStore"];
-        };
+        parameters: { query?: { limit?: components["parameters"]["Limit"]; }; path: { block: number; }; };
+        responses: { 200: { content: { "application/json": components["schemas"]["ProjectedTransactions"]; }; }; };
     };
     getPrincipalTransactions: {
         parameters: {
             query?: { limit?: components["parameters"]["Limit"]; cursor?: components["parameters"]["Cursor"]; };
-            header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; };
             path: { principal: components["parameters"]["Principal"]; };
         };
-        responses: {
-            200: {
-                headers: {
-                    "stackside-height": components["headers"]["Height"];
-                    "stackside-history-from": components["headers"]["HistoryFrom"];
-                    [name: string]: unknown;
-                };
-                content: { "application/json": components["schemas"]["PrincipalTransactionPage"]; };
-            };
-            304: components["responses"]["NotModified2"];
-            400: components["responses"]["BadRequest"];
-            503: components["responses"]["ServiceUnavailableStore"];
-        };
+        responses: { 200: { content: { "application/json": components["schemas"]["PrincipalTransactionPage"]; }; }; };
     };
     getPrincipalMempoolTransactions: {
         parameters: {
             query?: { limit?: components["parameters"]["Limit"]; cursor?: components["parameters"]["Cursor"]; };
-            header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; };
             path: { principal: components["parameters"]["Principal2"]; };
         };
-        responses: {
-            200: {
-                headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
-                content: { "application/json": components["schemas"]["MempoolTransactionSummaryPage"]; };
-            };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequest"];
-            503: components["responses"]["ServiceUnavailableStore"];
-        };
+        responses: { 200: { content: { "application/json": components["schemas"]["MempoolTransactionSummaryPage"]; }; }; };
     };
     getPrincipalNonces: {
-        parameters: { header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; }; path: { principal: string; }; };
-        responses: {
-            200: {
-                headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
-                content: { "application/json": components["schemas"]["Nonces"]; };
-            };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequest"];
-            503: components["responses"]["ServiceUnavailableStore"];
-        };
+        parameters: { path: { principal: string; }; };
+        responses: { 200: { content: { "application/json": components["schemas"]["Nonces"]; }; }; };
     };
     getPrincipalStxBalance: {
-        parameters: {
-            header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; };
-            path: { principal: components["parameters"]["Principal"]; };
-        };
-        responses: {
-            200: {
-                headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
-                content: { "application/json": components["schemas"]["StxBalance"]; };
-            };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequest"];
-            503: components["responses"]["ServiceUnavailableStore"];
-        };
+        parameters: { path: { principal: components["parameters"]["Principal"]; }; };
+        responses: { 200: { content: { "application/json": components["schemas"]["StxBalance"]; }; }; };
     };
     getPrincipalFtBalances: {
         parameters: {
             query?: { limit?: components["parameters"]["Limit"]; cursor?: components["parameters"]["Cursor"]; };
-            header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; };
             path: { principal: components["parameters"]["Principal"]; };
         };
-        responses: {
-            200: {
-                headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
-                content: { "application/json": components["schemas"]["FtBalancePage"]; };
-            };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequest"];
-            503: components["responses"]["ServiceUnavailableStore"];
-        };
+        responses: { 200: { content: { "application/json": components["schemas"]["FtBalancePage"]; }; }; };
     };
     getPrincipalFtBalance: {
-        parameters: {
-            header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; };
-            path: { principal: components["parameters"]["Principal"]; asset_identifier: components["parameters"]["AssetIdentifier"]; };
-        };
-        responses: {
-            200: {
-                headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
-                content: { "application/json": components["schemas"]["FtBalance"]; };
-            };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequest"];
-            503: components["responses"]["ServiceUnavailableStore"];
-        };
+        parameters: { path: { principal: components["parameters"]["Principal"]; asset_identifier: components["parameters"]["AssetIdentifier"]; }; };
+        responses: { 200: { content: { "application/json": components["schemas"]["FtBalance"]; }; }; };
     };
     getPrincipalNftBalances: {
         parameters: {
             query?: { asset_identifier?: string; limit?: components["parameters"]["Limit"]; cursor?: components["parameters"]["Cursor"]; };
-            header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; };
             path: { principal: components["parameters"]["Principal"]; };
         };
-        responses: {
-            200: {
-                headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
-                content: { "application/json": components["schemas"]["NftInstancePage"]; };
-            };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequest"];
-            503: components["responses"]["ServiceUnavailableStore"];
-        };
+        responses: { 200: { content: { "application/json": components["schemas"]["NftInstancePage"]; }; }; };
     };
     getPrincipalTransactionBalanceChanges: {
         parameters: {
             query?: { limit?: components["parameters"]["Limit"]; cursor?: components["parameters"]["Cursor"]; };
-            header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; };
             path: { principal: components["parameters"]["Principal"]; tx_id: components["parameters"]["TxId"]; };
         };
-        responses: {
-            200: {
-                headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
-                content: { "application/json": components["schemas"]["BalanceChangePage"]; };
-            };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequest"];
-            404: components["responses"]["TransactionNotFound2"];
-            503: components["responses"]["ServiceUnavailableStore"];
-        };
+        responses: { 200: { content: { "application/json": components["schemas"]["BalanceChangePage"]; }; }; };
     };
     getPrincipalBalanceChanges: {
         parameters: {
             query: { tx_id: string[]; limit?: components["parameters"]["Limit"]; cursor?: components["parameters"]["Cursor"]; };
-            header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; };
             path: { principal: components["parameters"]["Principal"]; };
         };
-        responses: {
-            200: {
-                headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
-                content: { "application/json": components["schemas"]["TransactionBalanceChangePage"]; };
-            };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequest"];
-            404: components["responses"]["TransactionNotFound2"];
-            503: components["responses"]["ServiceUnavailableStore"];
-        };
+        responses: { 200: { content: { "application/json": components["schemas"]["TransactionBalanceChangePage"]; }; }; };
     };
     getPrincipalStxInbound: {
         parameters: {
             query?: { limit?: components["parameters"]["Limit"]; cursor?: components["parameters"]["Cursor"]; };
-            header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; };
             path: { principal: components["parameters"]["Principal"]; };
         };
-        responses: {
-            200: {
-                headers: {
-                    "stackside-height": components["headers"]["Height"];
-                    "stackside-history-from": components["headers"]["HistoryFrom"];
-                    [name: string]: unknown;
-                };
-                content: { "application/json": components["schemas"]["StxTransferPage"]; };
-            };
-            304: components["responses"]["NotModified2"];
-            400: components["responses"]["BadRequest"];
-            503: components["responses"]["ServiceUnavailableStore"];
-        };
+        responses: { 200: { content: { "application/json": components["schemas"]["StxTransferPage"]; }; }; };
     };
     getPrincipalStxOutbound: {
         parameters: {
             query?: { limit?: components["parameters"]["Limit"]; cursor?: components["parameters"]["Cursor"]; };
-            header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; };
             path: { principal: components["parameters"]["Principal"]; };
         };
-        responses: {
-            200: {
-                headers: {
-                    "stackside-height": components["headers"]["Height"];
-                    "stackside-history-from": components["headers"]["HistoryFrom"];
-                    [name: string]: unknown;
-                };
-                content: { "application/json": components["schemas"]["StxTransferPage"]; };
-            };
-            304: components["responses"]["NotModified2"];
-            400: components["responses"]["BadRequest"];
-            503: components["responses"]["ServiceUnavailableStore"];
-        };
+        responses: { 200: { content: { "application/json": components["schemas"]["StxTransferPage"]; }; }; };
     };
     getPrincipalFtTransfers: {
         parameters: {
             query?: { limit?: components["parameters"]["Limit"]; cursor?: components["parameters"]["Cursor"]; };
-            header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; };
             path: { principal: components["parameters"]["Principal"]; asset_identifier: components["parameters"]["AssetIdentifier"]; };
         };
-        responses: {
-            200: {
-                headers: {
-                    "stackside-height": components["headers"]["Height"];
-                    "stackside-history-from": components["headers"]["HistoryFrom"];
-                    [name: string]: unknown;
-                };
-                content: { "application/json": components["schemas"]["FtTransferPage"]; };
-            };
-            304: components["responses"]["NotModified2"];
-            400: components["responses"]["BadRequest"];
-            503: components["responses"]["ServiceUnavailableStore"];
-        };
+        responses: { 200: { content: { "application/json": components["schemas"]["FtTransferPage"]; }; }; };
     };
     getSmartContract: {
-        parameters: {
-            query?: { include?: "source_code"[]; };
-            header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; };
-            path: { contract_id: components["parameters"]["ContractId2"]; };
-        };
-        responses: {
-            200: {
-                headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
-                content: { "application/json": components["schemas"]["SmartContract"]; };
-            };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequest"];
-            404: components["responses"]["SmartContractNotFound"];
-            503: components["responses"]["ServiceUnavailableStore"];
-        };
+        parameters: { query?: { include?: "source_code"[]; }; path: { contract_id: components["parameters"]["ContractId2"]; }; };
+        responses: { 200: { content: { "application/json": components["schemas"]["SmartContract"]; }; }; };
     };
-    getStxSupply: {
-        parameters: { header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; }; };
-        responses: {
-            200: {
-                headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
-                content: { "application/json": components["schemas"]["StxSupply"]; };
-            };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequest"];
-            503: components["responses"]["ServiceUnavailableStore"];
-        };
-    };
+    getStxSupply: { parameters: { }; responses: { 200: { content: { "application/json": components["schemas"]["StxSupply"]; }; }; }; };
     getStxHolders: {
-        parameters: {
-            query?: { limit?: components["parameters"]["Limit"]; cursor?: components["parameters"]["Cursor"]; };
-            header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; };
-        };
-        responses: {
-            200: {
-                headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
-                content: { "application/json": components["schemas"]["HolderPage"]; };
-            };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequest"];
-            503: components["responses"]["ServiceUnavailableStore"];
-        };
+        parameters: { query?: { limit?: components["parameters"]["Limit"]; cursor?: components["parameters"]["Cursor"]; }; };
+        responses: { 200: { content: { "application/json": components["schemas"]["HolderPage"]; }; }; };
     };
     getFtSupply: {
-        parameters: {
-            header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; };
-            path: { asset_identifier: components["parameters"]["AssetIdentifier"]; };
-        };
-        responses: {
-            200: {
-                headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
-                content: { "application/json": components["schemas"]["FtSupply"]; };
-            };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequest"];
-            503: components["responses"]["ServiceUnavailableStore"];
-        };
+        parameters: { path: { asset_identifier: components["parameters"]["AssetIdentifier"]; }; };
+        responses: { 200: { content: { "application/json": components["schemas"]["FtSupply"]; }; }; };
     };
     getFtHolders: {
         parameters: {
             query?: { limit?: components["parameters"]["Limit"]; cursor?: components["parameters"]["Cursor"]; };
-            header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; };
             path: { asset_identifier: components["parameters"]["AssetIdentifier"]; };
         };
-        responses: {
-            200: {
-                headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
-                content: { "application/json": components["schemas"]["HolderPage"]; };
-            };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequest"];
-            503: components["responses"]["ServiceUnavailableStore"];
-        };
+        responses: { 200: { content: { "application/json": components["schemas"]["HolderPage"]; }; }; };
     };
     getNftHistory: {
         parameters: {
             query?: { limit?: components["parameters"]["Limit"]; cursor?: components["parameters"]["Cursor"]; };
-            header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; };
             path: { asset_identifier: components["parameters"]["AssetIdentifier2"]; value: string; };
         };
-        responses: {
-            200: {
-                headers: {
-                    "stackside-height": components["headers"]["Height"];
-                    "stackside-history-from": components["headers"]["HistoryFrom"];
-                    [name: string]: unknown;
-                };
-                content: { "application/json": components["schemas"]["NftTransferPage"]; };
-            };
-            304: components["responses"]["NotModified2"];
-            400: components["responses"]["BadRequest"];
-            503: components["responses"]["ServiceUnavailableStore"];
-        };
+        responses: { 200: { content: { "application/json": components["schemas"]["NftTransferPage"]; }; }; };
     };
     getTransactionsById: {
         parameters: {
@@ -2892,33 +1887,12 @@ export interface operations {
                 unanchored?: components["parameters"]["Unanchored"];
                 exclude_function_args?: components["parameters"]["ExcludeFunctionArgs"];
             };
-            header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; };
         };
-        responses: {
-            200: {
-                headers: {
-                    "stackside-height": components["headers"]["Height"];
-                    "stackside-history-from": components["headers"]["HistoryFrom"];
-                    [name: string]: unknown;
-                };
-                content: { "application/json": components["schemas"]["TransactionsById"]; };
-            };
-            304: components["responses"]["NotModified2"];
-            400: components["responses"]["BadRequest"];
-            503: components["responses"]["ServiceUnavailableStore"];
-        };
+        responses: { 200: { content: { "application/json": components["schemas"]["TransactionsById"]; }; }; };
     };
     getMempoolTransactionStats: {
-        parameters: { header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; }; };
-        responses: {
-            200: {
-                headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
-                content: { "application/json": components["schemas"]["MempoolStatistics"]; };
-            };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequest"];
-            503: components["responses"]["ServiceUnavailableStore"];
-        };
+        parameters: { };
+        responses: { 200: { content: { "application/json": components["schemas"]["MempoolStatistics"]; }; }; };
     };
     getBlocks: {
         parameters: {
@@ -2927,86 +1901,27 @@ export interface operations {
                 offset?: components["parameters"]["Offset2"];
                 cursor?: components["parameters"]["Cursor2"];
             };
-            header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; };
         };
-        responses: {
-            200: {
-                headers: {
-                    "stackside-height": components["headers"]["Height"];
-                    "stackside-history-from": components["headers"]["HistoryFrom"];
-                    [name: string]: unknown;
-                };
-                content: { "application/json": components["schemas"]["BlockFlatPage"]; };
-            };
-            304: components["responses"]["NotModified2"];
-            400: components["responses"]["BadRequest"];
-            404: components["responses"]["CursorNotFound"];
-            503: components["responses"]["ServiceUnavailableStore"];
-        };
+        responses: { 200: { content: { "application/json": components["schemas"]["BlockFlatPage"]; }; }; };
     };
     getAverageBlockTimes: {
-        parameters: { header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; }; };
-        responses: {
-            200: {
-                headers: {
-                    "stackside-height": components["headers"]["Height"];
-                    "stackside-history-from": components["headers"]["HistoryFrom"];
-                    [name: string]: unknown;
-                };
-                content: { "application/json": components["schemas"]["AverageBlockTimes"]; };
-            };
-            400: components["responses"]["BadRequest"];
-            503: components["responses"]["ServiceUnavailableStore"];
-        };
+        parameters: { };
+        responses: { 200: { content: { "application/json": components["schemas"]["AverageBlockTimes"]; }; }; };
     };
     getBlockByTime: {
-        parameters: { header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; }; path: { timestamp: number; }; };
-        responses: {
-            200: {
-                headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
-                content: { "application/json": components["schemas"]["Block"]; };
-            };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequest"];
-            404: {
-                headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
-                content: { "application/json": components["schemas"]["Problem"]; };
-            };
-            503: components["responses"]["ServiceUnavailableStore"];
-        };
+        parameters: { path: { timestamp: number; }; };
+        responses: { 200: { content: { "application/json": components["schemas"]["Block"]; }; }; };
     };
     getBlock: {
-        parameters: {
-            header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; };
-            path: { height_or_hash: components["parameters"]["HeightOrHash"]; };
-        };
-        responses: {
-            200: {
-                headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
-                content: { "application/json": components["schemas"]["Block"]; };
-            };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequest"];
-            404: components["responses"]["BlockNotFound"];
-            503: components["responses"]["ServiceUnavailableStore"];
-        };
+        parameters: { path: { height_or_hash: components["parameters"]["HeightOrHash"]; }; };
+        responses: { 200: { content: { "application/json": components["schemas"]["Block"]; }; }; };
     };
     getBlockSignerSignatures: {
         parameters: {
             query?: { limit?: number; offset?: components["parameters"]["Offset"]; };
-            header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; };
             path: { height_or_hash: components["parameters"]["HeightOrHash"]; };
         };
-        responses: {
-            200: {
-                headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
-                content: { "application/json": components["schemas"]["SignerSignatureList"]; };
-            };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequest"];
-            404: components["responses"]["BlockNotFound"];
-            503: components["responses"]["ServiceUnavailableStore"];
-        };
+        responses: { 200: { content: { "application/json": components["schemas"]["SignerSignatureList"]; }; }; };
     };
     getTenureBlocks: {
         parameters: {
@@ -3015,715 +1930,196 @@ export interface operations {
                 offset?: components["parameters"]["Offset2"];
                 cursor?: components["parameters"]["Cursor2"];
             };
-            header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; };
             path: { tenure_height: number; };
         };
-        responses: {
-            200: {
-                headers: {
-                    "stackside-height": components["headers"]["Height"];
-                    "stackside-history-from": components["headers"]["HistoryFrom"];
-                    [name: string]: unknown;
-                };
-                content: { "application/json": components["schemas"]["BlockFlatPage"]; };
-            };
-            304: components["responses"]["NotModified2"];
-            400: components["responses"]["BadRequest"];
-            404: {
-                headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
-                content: { "application/json": components["schemas"]["Problem"]; };
-            };
-            503: components["responses"]["ServiceUnavailableStore"];
-        };
+        responses: { 200: { content: { "application/json": components["schemas"]["BlockFlatPage"]; }; }; };
     };
     getBurnBlocks: {
-        parameters: {
-            query?: { limit?: components["parameters"]["Limit8"]; offset?: components["parameters"]["Offset"]; };
-            header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; };
-        };
-        responses: {
-            200: {
-                headers: {
-                    "stackside-height": components["headers"]["Height"];
-                    "stackside-history-from": components["headers"]["HistoryFrom"];
-                    [name: string]: unknown;
-                };
-                content: { "application/json": components["schemas"]["BurnBlockList"]; };
-            };
-            304: components["responses"]["NotModified2"];
-            400: components["responses"]["BadRequest"];
-            503: components["responses"]["ServiceUnavailableStore"];
-        };
+        parameters: { query?: { limit?: components["parameters"]["Limit8"]; offset?: components["parameters"]["Offset"]; }; };
+        responses: { 200: { content: { "application/json": components["schemas"]["BurnBlockList"]; }; }; };
     };
     getBurnBlock: {
-        parameters: {
-            header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; };
-            path: { height_or_hash: components["parameters"]["HeightOrHash2"]; };
-        };
-        responses: {
-            200: {
-                headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
-                content: { "application/json": components["schemas"]["BurnBlock"]; };
-            };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequest"];
-            404: components["responses"]["BurnBlockNotFound"];
-            503: components["responses"]["ServiceUnavailableStore"];
-        };
+        parameters: { path: { height_or_hash: components["parameters"]["HeightOrHash2"]; }; };
+        responses: { 200: { content: { "application/json": components["schemas"]["BurnBlock"]; }; }; };
     };
     getBurnBlockBlocks: {
         parameters: {
             query?: { limit?: components["parameters"]["Limit8"]; offset?: components["parameters"]["Offset"]; };
-            header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; };
             path: { height_or_hash: components["parameters"]["HeightOrHash2"]; };
         };
-        responses: {
-            200: {
-                headers: {
-                    "stackside-height": components["headers"]["Height"];
-                    "stackside-history-from": components["headers"]["HistoryFrom"];
-                    [name: string]: unknown;
-                };
-                content: { "application/json": components["schemas"]["BlockList"]; };
-            };
-            304: components["responses"]["NotModified2"];
-            400: components["responses"]["BadRequest"];
-            404: components["responses"]["BurnBlockNotFound"];
-            503: components["responses"]["ServiceUnavailableStore"];
-        };
+        responses: { 200: { content: { "application/json": components["schemas"]["BlockList"]; }; }; };
     };
-    getMempoolFees: {
-        parameters: { header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; }; };
-        responses: {
-            200: {
-                headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
-                content: { "application/json": components["schemas"]["MempoolFees"]; };
-            };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequest"];
-            503: components["responses"]["ServiceUnavailableStore"];
-        };
-    };
+    getMempoolFees: { parameters: { }; responses: { 200: { content: { "application/json": components["schemas"]["MempoolFees"]; }; }; }; };
     getSmartContractsStatus: {
-        parameters: { query: { contract_id: string[]; }; header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; }; };
-        responses: {
-            200: {
-                headers: {
-                    "stackside-height": components["headers"]["Height"];
-                    "stackside-history-from": components["headers"]["HistoryFrom"];
-                    [name: string]: unknown;
-                };
-                content: { "application/json": components["schemas"]["ContractStatuses"]; };
-            };
-            304: components["responses"]["NotModified2"];
-            400: components["responses"]["BadRequest"];
-            503: components["responses"]["ServiceUnavailableStore"];
-        };
+        parameters: { query: { contract_id: string[]; }; };
+        responses: { 200: { content: { "application/json": components["schemas"]["ContractStatuses"]; }; }; };
     };
     getSmartContractLogs: {
         parameters: {
             query?: { limit?: components["parameters"]["Limit3"]; offset?: number; cursor?: string; };
-            header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; };
             path: { contract_id: components["parameters"]["ContractId3"]; };
         };
-        responses: {
-            200: {
-                headers: {
-                    "stackside-height": components["headers"]["Height"];
-                    "stackside-history-from": components["headers"]["HistoryFrom"];
-                    [name: string]: unknown;
-                };
-                content: { "application/json": components["schemas"]["ContractLogFlatPage"]; };
-            };
-            304: components["responses"]["NotModified2"];
-            400: components["responses"]["BadRequest"];
-            404: components["responses"]["CursorNotFound"];
-            503: components["responses"]["ServiceUnavailableStore"];
-        };
+        responses: { 200: { content: { "application/json": components["schemas"]["ContractLogFlatPage"]; }; }; };
     };
     getNameInfo: {
-        parameters: {
-            query?: { unanchored?: components["parameters"]["Unanchored"]; };
-            header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; };
-            path: { name: components["parameters"]["Name"]; };
-        };
-        responses: {
-            200: {
-                headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
-                content: { "application/json": components["schemas"]["NameOrSubdomain"]; };
-            };
-            302: { headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; }; };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequestBare"];
-            404: components["responses"]["NameNotFound"];
-            410: components["responses"]["Gone"];
-            503: components["responses"]["ServiceUnavailableBare"];
-        };
+        parameters: { query?: { unanchored?: components["parameters"]["Unanchored"]; }; path: { name: components["parameters"]["Name"]; }; };
+        responses: { 200: { content: { "application/json": components["schemas"]["NameOrSubdomain"]; }; }; };
     };
     getNameSubdomains: {
-        parameters: {
-            query?: { unanchored?: components["parameters"]["Unanchored"]; };
-            header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; };
-            path: { name: components["parameters"]["Name"]; };
-        };
-        responses: {
-            200: {
-                headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
-                content: { "application/json": components["schemas"]["NameList"]; };
-            };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequestBare"];
-            410: components["responses"]["Gone"];
-            503: components["responses"]["ServiceUnavailableBare"];
-        };
+        parameters: { query?: { unanchored?: components["parameters"]["Unanchored"]; }; path: { name: components["parameters"]["Name"]; }; };
+        responses: { 200: { content: { "application/json": components["schemas"]["NameList"]; }; }; };
     };
     getNamesOwnedByAddress: {
-        parameters: {
-            query?: { unanchored?: components["parameters"]["Unanchored"]; };
-            header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; };
-            path: { blockchain: string; address: string; };
-        };
-        responses: {
-            200: {
-                headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
-                content: { "application/json": components["schemas"]["OwnedNames"]; };
-            };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequest"];
-            410: components["responses"]["Gone"];
-            503: components["responses"]["ServiceUnavailableStore"];
-        };
+        parameters: { query?: { unanchored?: components["parameters"]["Unanchored"]; }; path: { blockchain: string; address: string; }; };
+        responses: { 200: { content: { "application/json": components["schemas"]["OwnedNames"]; }; }; };
     };
     getAllNamespaces: {
-        parameters: {
-            query?: { unanchored?: components["parameters"]["Unanchored"]; };
-            header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; };
-        };
-        responses: {
-            200: {
-                headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
-                content: { "application/json": components["schemas"]["Namespaces"]; };
-            };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequestBare"];
-            410: components["responses"]["Gone"];
-            503: components["responses"]["ServiceUnavailableBare"];
-        };
+        parameters: { query?: { unanchored?: components["parameters"]["Unanchored"]; }; };
+        responses: { 200: { content: { "application/json": components["schemas"]["Namespaces"]; }; }; };
     };
     getPrincipalStaking: {
-        parameters: {
-            header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; };
-            path: { principal: components["parameters"]["Principal"]; };
-        };
-        responses: {
-            200: {
-                headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
-                content: { "application/json": components["schemas"]["PrincipalStaking"]; };
-            };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequest"];
-            503: components["responses"]["ServiceUnavailableStore"];
-        };
+        parameters: { path: { principal: components["parameters"]["Principal"]; }; };
+        responses: { 200: { content: { "application/json": components["schemas"]["PrincipalStaking"]; }; }; };
     };
     getPrincipalStakingBonds: {
         parameters: {
             query?: { limit?: components["parameters"]["Limit"]; cursor?: components["parameters"]["Cursor"]; };
-            header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; };
             path: { principal: components["parameters"]["Principal"]; };
         };
-        responses: {
-            200: {
-                headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
-                content: { "application/json": components["schemas"]["BondPositionPage"]; };
-            };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequest"];
-            503: components["responses"]["ServiceUnavailableStore"];
-        };
+        responses: { 200: { content: { "application/json": components["schemas"]["BondPositionPage"]; }; }; };
     };
     getStakingBonds: {
-        parameters: {
-            query?: { limit?: components["parameters"]["Limit"]; cursor?: components["parameters"]["Cursor"]; };
-            header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; };
-        };
-        responses: {
-            200: {
-                headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
-                content: { "application/json": components["schemas"]["BondPage"]; };
-            };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequest"];
-            503: components["responses"]["ServiceUnavailableStore"];
-        };
+        parameters: { query?: { limit?: components["parameters"]["Limit"]; cursor?: components["parameters"]["Cursor"]; }; };
+        responses: { 200: { content: { "application/json": components["schemas"]["BondPage"]; }; }; };
     };
     getStakingBond: {
-        parameters: {
-            header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; };
-            path: { bond_index: components["parameters"]["BondIndex"]; };
-        };
-        responses: {
-            200: {
-                headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
-                content: { "application/json": components["schemas"]["BondDetail"]; };
-            };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequest"];
-            404: {
-                headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
-                content: { "application/json": components["schemas"]["Problem"]; };
-            };
-            503: components["responses"]["ServiceUnavailableStore"];
-        };
+        parameters: { path: { bond_index: components["parameters"]["BondIndex"]; }; };
+        responses: { 200: { content: { "application/json": components["schemas"]["BondDetail"]; }; }; };
     };
     getStakingBondAllowlist: {
         parameters: {
             query?: { limit?: components["parameters"]["Limit"]; cursor?: components["parameters"]["Cursor"]; };
-            header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; };
             path: { bond_index: components["parameters"]["BondIndex"]; };
         };
-        responses: {
-            200: {
-                headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
-                content: { "application/json": components["schemas"]["BondAllowancePage"]; };
-            };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequest"];
-            503: components["responses"]["ServiceUnavailableStore"];
-        };
+        responses: { 200: { content: { "application/json": components["schemas"]["BondAllowancePage"]; }; }; };
     };
     getStakingBondAllowlistEntry: {
-        parameters: {
-            header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; };
-            path: { bond_index: components["parameters"]["BondIndex"]; principal: components["parameters"]["Principal2"]; };
-        };
-        responses: {
-            200: {
-                headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
-                content: { "application/json": components["schemas"]["BondAllowance"]; };
-            };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequest"];
-            404: {
-                headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
-                content: { "application/json": components["schemas"]["Problem"]; };
-            };
-            503: components["responses"]["ServiceUnavailableStore"];
-        };
+        parameters: { path: { bond_index: components["parameters"]["BondIndex"]; principal: components["parameters"]["Principal2"]; }; };
+        responses: { 200: { content: { "application/json": components["schemas"]["BondAllowance"]; }; }; };
     };
     getStakingBondRegistrations: {
         parameters: {
             query?: { limit?: components["parameters"]["Limit"]; cursor?: components["parameters"]["Cursor"]; };
-            header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; };
             path: { bond_index: components["parameters"]["BondIndex"]; };
         };
-        responses: {
-            200: {
-                headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
-                content: { "application/json": components["schemas"]["BondRegistrationPage"]; };
-            };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequest"];
-            503: components["responses"]["ServiceUnavailableStore"];
-        };
+        responses: { 200: { content: { "application/json": components["schemas"]["BondRegistrationPage"]; }; }; };
     };
     getStakingBondRegistration: {
-        parameters: {
-            header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; };
-            path: { bond_index: components["parameters"]["BondIndex"]; principal: components["parameters"]["Principal2"]; };
-        };
-        responses: {
-            200: {
-                headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
-                content: { "application/json": components["schemas"]["BondRegistrationDetail"]; };
-            };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequest"];
-            404: {
-                headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
-                content: { "application/json": components["schemas"]["Problem"]; };
-            };
-            503: components["responses"]["ServiceUnavailableStore"];
-        };
+        parameters: { path: { bond_index: components["parameters"]["BondIndex"]; principal: components["parameters"]["Principal2"]; }; };
+        responses: { 200: { content: { "application/json": components["schemas"]["BondRegistrationDetail"]; }; }; };
     };
     getStakingCycle: {
-        parameters: { header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; }; path: { cycle_number: string; }; };
-        responses: {
-            200: {
-                headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
-                content: { "application/json": components["schemas"]["StakingCycle"]; };
-            };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequest"];
-            404: components["responses"]["PoXCycleNotFound"];
-            503: components["responses"]["ServiceUnavailableStore"];
-        };
+        parameters: { path: { cycle_number: string; }; };
+        responses: { 200: { content: { "application/json": components["schemas"]["StakingCycle"]; }; }; };
     };
     getStakingCycleSigners: {
         parameters: {
             query?: { limit?: components["parameters"]["Limit"]; cursor?: components["parameters"]["Cursor"]; };
-            header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; };
             path: { cycle_number: string; };
         };
-        responses: {
-            200: {
-                headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
-                content: { "application/json": components["schemas"]["CycleSignerPage"]; };
-            };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequest"];
-            404: components["responses"]["PoXCycleNotFound"];
-            503: components["responses"]["ServiceUnavailableStore"];
-        };
+        responses: { 200: { content: { "application/json": components["schemas"]["CycleSignerPage"]; }; }; };
     };
     getStakingSigners: {
-        parameters: {
-            query?: { limit?: components["parameters"]["Limit"]; cursor?: components["parameters"]["Cursor"]; };
-            header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; };
-        };
-        responses: {
-            200: {
-                headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
-                content: { "application/json": components["schemas"]["StakingSignerPage"]; };
-            };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequest"];
-            503: components["responses"]["ServiceUnavailableStore"];
-        };
+        parameters: { query?: { limit?: components["parameters"]["Limit"]; cursor?: components["parameters"]["Cursor"]; }; };
+        responses: { 200: { content: { "application/json": components["schemas"]["StakingSignerPage"]; }; }; };
     };
     getStakingSigner: {
-        parameters: {
-            header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; };
-            path: { principal: components["parameters"]["Principal3"]; };
-        };
-        responses: {
-            200: {
-                headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
-                content: { "application/json": components["schemas"]["StakingSignerDetail"]; };
-            };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequest"];
-            404: {
-                headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
-                content: { "application/json": components["schemas"]["Problem"]; };
-            };
-            503: components["responses"]["ServiceUnavailableStore"];
-        };
+        parameters: { path: { principal: components["parameters"]["Principal3"]; }; };
+        responses: { 200: { content: { "application/json": components["schemas"]["StakingSignerDetail"]; }; }; };
     };
     getStakingSignerStakers: {
         parameters: {
             query?: { limit?: components["parameters"]["Limit"]; cursor?: components["parameters"]["Cursor"]; };
-            header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; };
             path: { principal: components["parameters"]["Principal3"]; };
         };
-        responses: {
-            200: {
-                headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
-                content: { "application/json": components["schemas"]["SignerStakerPage"]; };
-            };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequest"];
-            503: components["responses"]["ServiceUnavailableStore"];
-        };
+        responses: { 200: { content: { "application/json": components["schemas"]["SignerStakerPage"]; }; }; };
     };
     getBurnRewardsOfAddress: {
         parameters: {
             query?: { limit?: components["parameters"]["Limit9"]; offset?: components["parameters"]["Offset"]; };
-            header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; };
             path: { address: components["parameters"]["Address2"]; };
         };
-        responses: {
-            200: {
-                headers: {
-                    "stackside-height": components["headers"]["Height"];
-                    "stackside-history-from": components["headers"]["HistoryFrom"];
-                    [name: string]: unknown;
-                };
-                content: { "application/json": components["schemas"]["BurnRewardUncountedList"]; };
-            };
-            400: components["responses"]["BadRequest"];
-            410: components["responses"]["Gone"];
-            503: components["responses"]["ServiceUnavailableStore"];
-        };
+        responses: { 200: { content: { "application/json": components["schemas"]["BurnRewardUncountedList"]; }; }; };
     };
     getBurnRewardTotalOfAddress: {
-        parameters: {
-            header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; };
-            path: { address: components["parameters"]["Address2"]; };
-        };
-        responses: {
-            200: {
-                headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
-                content: { "application/json": components["schemas"]["BurnRewardTotal"]; };
-            };
-            400: components["responses"]["BadRequest"];
-            410: components["responses"]["Gone"];
-            503: components["responses"]["ServiceUnavailableStore"];
-        };
+        parameters: { path: { address: components["parameters"]["Address2"]; }; };
+        responses: { 200: { content: { "application/json": components["schemas"]["BurnRewardTotal"]; }; }; };
     };
     getPoxCycles: {
-        parameters: {
-            query?: { limit?: number; offset?: components["parameters"]["Offset"]; };
-            header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; };
-        };
-        responses: {
-            200: {
-                headers: {
-                    "stackside-height": components["headers"]["Height"];
-                    "stackside-history-from": components["headers"]["HistoryFrom"];
-                    [name: string]: unknown;
-                };
-                content: { "application/json": components["schemas"]["PoxCycleList"]; };
-            };
-            304: components["responses"]["NotModified2"];
-            400: components["responses"]["BadRequest"];
-            503: components["responses"]["ServiceUnavailableStore"];
-        };
+        parameters: { query?: { limit?: number; offset?: components["parameters"]["Offset"]; }; };
+        responses: { 200: { content: { "application/json": components["schemas"]["PoxCycleList"]; }; }; };
     };
     getPoxCycle: {
-        parameters: {
-            header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; };
-            path: { cycle_number: components["parameters"]["CycleNumber"]; };
-        };
-        responses: {
-            200: {
-                headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
-                content: { "application/json": components["schemas"]["PoxCycle"]; };
-            };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequest"];
-            404: components["responses"]["PoXCycleNotFound"];
-            503: components["responses"]["ServiceUnavailableStore"];
-        };
+        parameters: { path: { cycle_number: components["parameters"]["CycleNumber"]; }; };
+        responses: { 200: { content: { "application/json": components["schemas"]["PoxCycle"]; }; }; };
     };
     getPoxCycleSigners: {
         parameters: {
             query?: { limit?: number; offset?: components["parameters"]["Offset"]; };
-            header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; };
             path: { cycle_number: components["parameters"]["CycleNumber"]; };
         };
-        responses: {
-            200: {
-                headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
-                content: { "application/json": components["schemas"]["PoxSignerList"]; };
-            };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequest"];
-            404: components["responses"]["PoXCycleNotFound"];
-            503: components["responses"]["ServiceUnavailableStore"];
-        };
+        responses: { 200: { content: { "application/json": components["schemas"]["PoxSignerList"]; }; }; };
     };
     getPoxCycleSigner: {
-        parameters: {
-            header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; };
-            path: { cycle_number: components["parameters"]["CycleNumber"]; signer_key: components["parameters"]["SignerKey"]; };
-        };
-        responses: {
-            200: {
-                headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
-                content: { "application/json": components["schemas"]["PoxSigner"]; };
-            };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequest"];
-            404: {
-                headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
-                content: { "application/json": components["schemas"]["Problem"]; };
-            };
-            503: components["responses"]["ServiceUnavailableStore"];
-        };
+        parameters: { path: { cycle_number: components["parameters"]["CycleNumber"]; signer_key: components["parameters"]["SignerKey"]; }; };
+        responses: { 200: { content: { "application/json": components["schemas"]["PoxSigner"]; }; }; };
     };
     getPoxCycleSignerStackers: {
         parameters: {
             query?: { limit?: components["parameters"]["Limit6"]; offset?: components["parameters"]["Offset"]; };
-            header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; };
             path: { cycle_number: components["parameters"]["CycleNumber"]; signer_key: components["parameters"]["SignerKey"]; };
         };
-        responses: {
-            200: {
-                headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
-                content: { "application/json": components["schemas"]["PoxStackerList"]; };
-            };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequest"];
-            404: {
-                headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
-                content: { "application/json": components["schemas"]["Problem"]; };
-            };
-            503: components["responses"]["ServiceUnavailableStore"];
-        };
+        responses: { 200: { content: { "application/json": components["schemas"]["PoxStackerList"]; }; }; };
     };
     getBurnBlockPoxTransactions: {
         parameters: {
             query?: { limit?: components["parameters"]["Limit8"]; offset?: components["parameters"]["Offset"]; };
-            header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; };
             path: { height_or_hash: components["parameters"]["HeightOrHash2"]; };
         };
-        responses: {
-            200: {
-                headers: {
-                    "stackside-height": components["headers"]["Height"];
-                    "stackside-history-from": components["headers"]["HistoryFrom"];
-                    [name: string]: unknown;
-                };
-                content: { "application/json": components["schemas"]["PoxTransactionList"]; };
-            };
-            304: components["responses"]["NotModified2"];
-            400: components["responses"]["BadRequest"];
-            404: {
-                headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
-                content: { "application/json": components["schemas"]["Problem"]; };
-            };
-            503: components["responses"]["ServiceUnavailableStore"];
-        };
+        responses: { 200: { content: { "application/json": components["schemas"]["PoxTransactionList"]; }; }; };
     };
     getAddressPoxTransactions: {
         parameters: {
             query?: { limit?: components["parameters"]["Limit8"]; offset?: components["parameters"]["Offset"]; };
-            header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; };
             path: { burnchain_address: string; };
         };
-        responses: {
-            200: {
-                headers: {
-                    "stackside-height": components["headers"]["Height"];
-                    "stackside-history-from": components["headers"]["HistoryFrom"];
-                    [name: string]: unknown;
-                };
-                content: { "application/json": components["schemas"]["PoxTransactionList"]; };
-            };
-            304: components["responses"]["NotModified2"];
-            400: components["responses"]["BadRequest"];
-            503: components["responses"]["ServiceUnavailableStore"];
-        };
+        responses: { 200: { content: { "application/json": components["schemas"]["PoxTransactionList"]; }; }; };
     };
     getNewestBlocks: {
-        parameters: { query?: { limit?: number; }; header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; }; };
-        responses: {
-            200: {
-                headers: {
-                    "stackside-height": components["headers"]["Height"];
-                    "stackside-history-from": components["headers"]["HistoryFrom"];
-                    [name: string]: unknown;
-                };
-                content: { "application/json": components["schemas"]["NewestBlocks"]; };
-            };
-            304: components["responses"]["NotModified2"];
-            400: components["responses"]["BadRequest"];
-            503: components["responses"]["ServiceUnavailableStore"];
-        };
+        parameters: { query?: { limit?: number; }; };
+        responses: { 200: { content: { "application/json": components["schemas"]["NewestBlocks"]; }; }; };
     };
     getBlockCounts: {
-        parameters: { query?: { by?: "hour" | "day"; }; header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; }; };
-        responses: {
-            200: {
-                headers: {
-                    "stackside-height": components["headers"]["Height"];
-                    "stackside-history-from": components["headers"]["HistoryFrom"];
-                    [name: string]: unknown;
-                };
-                content: { "application/json": components["schemas"]["BlockCounts"]; };
-            };
-            304: components["responses"]["NotModified2"];
-            400: components["responses"]["BadRequest"];
-            503: components["responses"]["ServiceUnavailableStore"];
-        };
+        parameters: { query?: { by?: "hour" | "day"; }; };
+        responses: { 200: { content: { "application/json": components["schemas"]["BlockCounts"]; }; }; };
     };
     getForks: {
-        parameters: {
-            query?: { limit?: components["parameters"]["Limit"]; cursor?: components["parameters"]["Cursor"]; to_height?: number; };
-            header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; };
-        };
-        responses: {
-            200: {
-                headers: {
-                    "stackside-height": components["headers"]["Height"];
-                    "stackside-history-from": components["headers"]["HistoryFrom"];
-                    [name: string]: unknown;
-                };
-                content: { "application/json": components["schemas"]["ForkUncountedPage"]; };
-            };
-            304: components["responses"]["NotModified2"];
-            400: components["responses"]["BadRequest"];
-            503: components["responses"]["ServiceUnavailableStore"];
-        };
+        parameters: { query?: { limit?: components["parameters"]["Limit"]; cursor?: components["parameters"]["Cursor"]; to_height?: number; }; };
+        responses: { 200: { content: { "application/json": components["schemas"]["ForkUncountedPage"]; }; }; };
     };
     getFork: {
-        parameters: { header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; }; path: { hash: string; }; };
-        responses: {
-            200: {
-                headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
-                content: { "application/json": components["schemas"]["ForkDetail"]; };
-            };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequest"];
-            404: {
-                headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
-                content: { "application/json": components["schemas"]["Problem"]; };
-            };
-            503: components["responses"]["ServiceUnavailableStore"];
-        };
+        parameters: { path: { hash: string; }; };
+        responses: { 200: { content: { "application/json": components["schemas"]["ForkDetail"]; }; }; };
     };
-    getMempoolSpread: {
-        parameters: { header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; }; };
-        responses: {
-            200: {
-                headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
-                content: { "application/json": components["schemas"]["MempoolSpread"]; };
-            };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequest"];
-            503: components["responses"]["ServiceUnavailableStore"];
-        };
-    };
-    getProjectedBlocks: {
-        parameters: { header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; }; };
-        responses: {
-            200: {
-                headers: {
-                    "stackside-height": components["headers"]["Height"];
-                    "stackside-history-from": components["headers"]["HistoryFrom"];
-                    [name: string]: unknown;
-                };
-                content: { "application/json": components["schemas"]["MempoolProjection"]; };
-            };
-            304: components["responses"]["NotModified2"];
-            400: components["responses"]["BadRequest"];
-            503: components["responses"]["ServiceUnavailableStore"];
-        };
-    };
+    getMempoolSpread: { parameters: { }; responses: { 200: { content: { "application/json": components["schemas"]["MempoolSpread"]; }; }; }; };
+    getProjectedBlocks: { parameters: { }; responses: { 200: { content: { "application/json": components["schemas"]["MempoolProjection"]; }; }; }; };
     getMempoolPosition: {
-        parameters: { header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; }; path: { tx_id: string; }; };
-        responses: {
-            200: {
-                headers: {
-                    "stackside-height": components["headers"]["Height"];
-                    "stackside-history-from": components["headers"]["HistoryFrom"];
-                    [name: string]: unknown;
-                };
-                content: { "application/json": components["schemas"]["MempoolPosition"]; };
-            };
-            304: components["responses"]["NotModified2"];
-            400: components["responses"]["BadRequest"];
-            404: {
-                headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
-                content: { "application/json": components["schemas"]["Problem"]; };
-            };
-            503: components["responses"]["ServiceUnavailableStore"];
-        };
+        parameters: { path: { tx_id: string; }; };
+        responses: { 200: { content: { "application/json": components["schemas"]["MempoolPosition"]; }; }; };
     };
     search: {
-        parameters: { query: { q: string; limit?: number; }; header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; }; };
-        responses: {
-            200: {
-                headers: {
-                    "stackside-height": components["headers"]["Height"];
-                    "stackside-history-from": components["headers"]["HistoryFrom"];
-                    [name: string]: unknown;
-                };
-                content: { "application/json": components["schemas"]["FoundItems"]; };
-            };
-            400: components["responses"]["BadRequest"];
-            503: components["responses"]["ServiceUnavailableStore"];
-        };
+        parameters: { query: { q: string; limit?: number; }; };
+        responses: { 200: { content: { "application/json": components["schemas"]["FoundItems"]; }; }; };
     };
     getTokenTransfers: {
         parameters: {
@@ -3736,42 +2132,16 @@ export interface operations {
                 from_time?: components["parameters"]["FromTime"];
                 to_time?: components["parameters"]["ToTime"];
             };
-            header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; };
             path: { asset_identifier: components["parameters"]["AssetIdentifier"]; };
         };
-        responses: {
-            200: {
-                headers: {
-                    "stackside-height": components["headers"]["Height"];
-                    "stackside-history-from": components["headers"]["HistoryFrom"];
-                    [name: string]: unknown;
-                };
-                content: { "application/json": components["schemas"]["FoundFtTransferUncountedPage"]; };
-            };
-            304: components["responses"]["NotModified2"];
-            400: components["responses"]["BadRequest"];
-            503: components["responses"]["ServiceUnavailableStore"];
-        };
+        responses: { 200: { content: { "application/json": components["schemas"]["FoundFtTransferUncountedPage"]; }; }; };
     };
     getCollectionMints: {
         parameters: {
             query?: { limit?: number; offset?: components["parameters"]["Offset"]; };
-            header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; };
             path: { asset_identifier: components["parameters"]["AssetIdentifier2"]; };
         };
-        responses: {
-            200: {
-                headers: {
-                    "stackside-height": components["headers"]["Height"];
-                    "stackside-history-from": components["headers"]["HistoryFrom"];
-                    [name: string]: unknown;
-                };
-                content: { "application/json": components["schemas"]["NftMintList"]; };
-            };
-            304: components["responses"]["NotModified2"];
-            400: components["responses"]["BadRequest"];
-            503: components["responses"]["ServiceUnavailableStore"];
-        };
+        responses: { 200: { content: { "application/json": components["schemas"]["NftMintList"]; }; }; };
     };
     getContracts: {
         parameters: {
@@ -3782,21 +2152,8 @@ export interface operations {
                 limit?: components["parameters"]["Limit"];
                 cursor?: components["parameters"]["Cursor"];
             };
-            header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; };
         };
-        responses: {
-            200: {
-                headers: {
-                    "stackside-height": components["headers"]["Height"];
-                    "stackside-history-from": components["headers"]["HistoryFrom"];
-                    [name: string]: unknown;
-                };
-                content: { "application/json": components["schemas"]["ListedContractDayPage"]; };
-            };
-            304: components["responses"]["NotModified2"];
-            400: components["responses"]["BadRequest"];
-            503: components["responses"]["ServiceUnavailableStore"];
-        };
+        responses: { 200: { content: { "application/json": components["schemas"]["ListedContractDayPage"]; }; }; };
     };
     getFungibleTokens: {
         parameters: {
@@ -3806,17 +2163,8 @@ export interface operations {
                 limit?: components["parameters"]["Limit"];
                 cursor?: components["parameters"]["Cursor"];
             };
-            header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; };
         };
-        responses: {
-            200: {
-                headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
-                content: { "application/json": components["schemas"]["ListedFtDayPage"]; };
-            };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequest"];
-            503: components["responses"]["ServiceUnavailableStore"];
-        };
+        responses: { 200: { content: { "application/json": components["schemas"]["ListedFtDayPage"]; }; }; };
     };
     getCollections: {
         parameters: {
@@ -3826,36 +2174,12 @@ export interface operations {
                 limit?: components["parameters"]["Limit"];
                 cursor?: components["parameters"]["Cursor"];
             };
-            header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; };
         };
-        responses: {
-            200: {
-                headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
-                content: { "application/json": components["schemas"]["ListedCollectionDayPage"]; };
-            };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequest"];
-            503: components["responses"]["ServiceUnavailableStore"];
-        };
+        responses: { 200: { content: { "application/json": components["schemas"]["ListedCollectionDayPage"]; }; }; };
     };
     getCollectionToken: {
-        parameters: {
-            header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; };
-            path: { asset_identifier: components["parameters"]["AssetIdentifier2"]; value: string; };
-        };
-        responses: {
-            200: {
-                headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
-                content: { "application/json": components["schemas"]["OwnedNft"]; };
-            };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequest"];
-            404: {
-                headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
-                content: { "application/json": components["schemas"]["Problem"]; };
-            };
-            503: components["responses"]["ServiceUnavailableStore"];
-        };
+        parameters: { path: { asset_identifier: components["parameters"]["AssetIdentifier2"]; value: string; }; };
+        responses: { 200: { content: { "application/json": components["schemas"]["OwnedNft"]; }; }; };
     };
     getListedNames: {
         parameters: {
@@ -3864,136 +2188,42 @@ export interface operations {
                 limit?: components["parameters"]["Limit"];
                 cursor?: components["parameters"]["Cursor"];
             };
-            header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; };
         };
-        responses: {
-            200: {
-                headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
-                content: { "application/json": components["schemas"]["ListedNameUncountedPage"]; };
-            };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequest"];
-            503: components["responses"]["ServiceUnavailableStore"];
-        };
+        responses: { 200: { content: { "application/json": components["schemas"]["ListedNameUncountedPage"]; }; }; };
     };
     getListedName: {
-        parameters: { header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; }; path: { name: string; }; };
-        responses: {
-            200: {
-                headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
-                content: { "application/json": components["schemas"]["ListedName"]; };
-            };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequest"];
-            404: components["responses"]["NameNotFound2"];
-            503: components["responses"]["ServiceUnavailableStore"];
-        };
+        parameters: { path: { name: string; }; };
+        responses: { 200: { content: { "application/json": components["schemas"]["ListedName"]; }; }; };
     };
     getBnsName: {
-        parameters: { header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; }; path: { name: string; }; };
-        responses: {
-            200: {
-                headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
-                content: { "application/json": components["schemas"]["BnsName"]; };
-            };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequest"];
-            404: components["responses"]["NameNotFound2"];
-            503: components["responses"]["ServiceUnavailableStore"];
-        };
+        parameters: { path: { name: string; }; };
+        responses: { 200: { content: { "application/json": components["schemas"]["BnsName"]; }; }; };
     };
     getPrimaryNames: {
-        parameters: { header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; }; };
+        parameters: { };
         requestBody: { content: { "application/json": { principals: string[]; }; }; };
-        responses: {
-            200: {
-                headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
-                content: { "application/json": components["schemas"]["PrimaryNameResultsAtTip"]; };
-            };
-            400: components["responses"]["BadRequest"];
-            413: components["responses"]["PayloadTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            503: components["responses"]["ServiceUnavailableStore"];
-        };
+        responses: { 200: { content: { "application/json": components["schemas"]["PrimaryNameResultsAtTip"]; }; }; };
     };
     getTransactionBytes: {
-        parameters: {
-            header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; };
-            path: { tx_id: components["parameters"]["TxId"]; };
-        };
-        responses: {
-            200: {
-                headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
-                content: { "application/json": components["schemas"]["TransactionBytes"]; };
-            };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequest"];
-            404: components["responses"]["TransactionNotFound"];
-            503: components["responses"]["ServiceUnavailableStore"];
-        };
+        parameters: { path: { tx_id: components["parameters"]["TxId"]; }; };
+        responses: { 200: { content: { "application/json": components["schemas"]["TransactionBytes"]; }; }; };
     };
-    getServerStatus: {
-        parameters: { };
-        responses: {
-            200: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ServerStatus"]; }; };
-            400: components["responses"]["BadRequest"];
-            404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["Problem"]; }; };
-        };
-    };
-    getServerHistory: {
-        parameters: { };
-        responses: {
-            200: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ServerHistory"]; }; };
-            400: components["responses"]["BadRequest"];
-            404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["Problem"]; }; };
-        };
-    };
+    getServerStatus: { parameters: { }; responses: { 200: { content: { "application/json": components["schemas"]["ServerStatus"]; }; }; }; };
+    getServerHistory: { parameters: { }; responses: { 200: { content: { "application/json": components["schemas"]["ServerHistory"]; }; }; }; };
     getPrincipalActivity: {
-        parameters: {
-            header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; };
-            path: { principal: components["parameters"]["Principal"]; };
-        };
-        responses: {
-            200: {
-                headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
-                content: { "application/json": components["schemas"]["PrincipalActivity"]; };
-            };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequest"];
-            503: components["responses"]["ServiceUnavailableStore"];
-        };
+        parameters: { path: { principal: components["parameters"]["Principal"]; }; };
+        responses: { 200: { content: { "application/json": components["schemas"]["PrincipalActivity"]; }; }; };
     };
     getPrincipalBalanceHistory: {
-        parameters: {
-            query?: { asset_identifier?: string; };
-            header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; };
-            path: { principal: components["parameters"]["Principal"]; };
-        };
-        responses: {
-            200: {
-                headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
-                content: { "application/json": components["schemas"]["PrincipalBalanceHistory"]; };
-            };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequest"];
-            503: components["responses"]["ServiceUnavailableStore"];
-        };
+        parameters: { query?: { asset_identifier?: string; }; path: { principal: components["parameters"]["Principal"]; }; };
+        responses: { 200: { content: { "application/json": components["schemas"]["PrincipalBalanceHistory"]; }; }; };
     };
     getPrincipalStakingRewards: {
         parameters: {
             query?: { limit?: components["parameters"]["Limit"]; cursor?: components["parameters"]["Cursor"]; };
-            header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; };
             path: { principal: components["parameters"]["Principal"]; };
         };
-        responses: {
-            200: {
-                headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
-                content: { "application/json": components["schemas"]["CycleRewardsPage"]; };
-            };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequest"];
-            503: components["responses"]["ServiceUnavailableStore"];
-        };
+        responses: { 200: { content: { "application/json": components["schemas"]["CycleRewardsPage"]; }; }; };
     };
     searchContractLogs: {
         parameters: {
@@ -4008,23 +2238,9 @@ export interface operations {
                 to_time?: components["parameters"]["ToTime"];
                 "field.NAME"?: components["parameters"]["FieldNAME"];
             };
-            header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; };
             path: { contract_id: components["parameters"]["ContractId2"]; };
         };
-        responses: {
-            200: {
-                headers: {
-                    "stackside-height": components["headers"]["Height"];
-                    "stackside-history-from": components["headers"]["HistoryFrom"];
-                    [name: string]: unknown;
-                };
-                content: { "application/json": components["schemas"]["FoundContractLogUncountedPage"]; };
-            };
-            304: components["responses"]["NotModified2"];
-            400: components["responses"]["BadRequest"];
-            404: components["responses"]["SmartContractNotFound"];
-            503: components["responses"]["ServiceUnavailableStore"];
-        };
+        responses: { 200: { content: { "application/json": components["schemas"]["FoundContractLogUncountedPage"]; }; }; };
     };
     searchContractCalls: {
         parameters: {
@@ -4040,23 +2256,9 @@ export interface operations {
                 to_time?: components["parameters"]["ToTime"];
                 "arg.NAME"?: string;
             };
-            header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; };
             path: { contract_id: components["parameters"]["ContractId2"]; };
         };
-        responses: {
-            200: {
-                headers: {
-                    "stackside-height": components["headers"]["Height"];
-                    "stackside-history-from": components["headers"]["HistoryFrom"];
-                    [name: string]: unknown;
-                };
-                content: { "application/json": components["schemas"]["FoundContractCallUncountedPage"]; };
-            };
-            304: components["responses"]["NotModified2"];
-            400: components["responses"]["BadRequest"];
-            404: components["responses"]["SmartContractNotFound"];
-            503: components["responses"]["ServiceUnavailableStore"];
-        };
+        responses: { 200: { content: { "application/json": components["schemas"]["FoundContractCallUncountedPage"]; }; }; };
     };
     searchTransactions: {
         parameters: {
@@ -4078,33 +2280,12 @@ export interface operations {
                 from_time?: components["parameters"]["FromTime"];
                 to_time?: components["parameters"]["ToTime"];
             };
-            header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; };
         };
-        responses: {
-            200: {
-                headers: {
-                    "stackside-height": components["headers"]["Height"];
-                    "stackside-history-from": components["headers"]["HistoryFrom"];
-                    [name: string]: unknown;
-                };
-                content: { "application/json": components["schemas"]["TransactionSummaryUncountedPage"]; };
-            };
-            304: components["responses"]["NotModified2"];
-            400: components["responses"]["BadRequest"];
-            503: components["responses"]["ServiceUnavailableStore"];
-        };
+        responses: { 200: { content: { "application/json": components["schemas"]["TransactionSummaryUncountedPage"]; }; }; };
     };
     getTokenMetadataStatus: {
-        parameters: { header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; }; };
-        responses: {
-            200: {
-                headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
-                content: { "application/json": components["schemas"]["TokenMetadataStatus"]; };
-            };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequestTokenMetadata"];
-            503: components["responses"]["ServiceUnavailableStore"];
-        };
+        parameters: { };
+        responses: { 200: { content: { "application/json": components["schemas"]["TokenMetadataStatus"]; }; }; };
     };
     getFtMetadataList: {
         parameters: {
@@ -4118,156 +2299,42 @@ export interface operations {
                 limit?: components["parameters"]["Limit10"];
                 offset?: components["parameters"]["Offset"];
             };
-            header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; };
         };
-        responses: {
-            200: {
-                headers: {
-                    "stackside-height": components["headers"]["Height"];
-                    "stackside-history-from": components["headers"]["HistoryFrom"];
-                    [name: string]: unknown;
-                };
-                content: { "application/json": components["schemas"]["ListedFtMetadataList"]; };
-            };
-            304: components["responses"]["NotModified2"];
-            400: components["responses"]["BadRequestTokenMetadata"];
-            503: components["responses"]["ServiceUnavailableStore"];
-        };
+        responses: { 200: { content: { "application/json": components["schemas"]["ListedFtMetadataList"]; }; }; };
     };
     getFtMetadata: {
-        parameters: {
-            query?: { locale?: components["parameters"]["Locale"]; };
-            header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; };
-            path: { principal: string; };
-        };
-        responses: {
-            200: {
-                headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
-                content: { "application/json": components["schemas"]["FtMetadata"]; };
-            };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequestTokenMetadata"];
-            404: components["responses"]["Contract"];
-            422: components["responses"]["UnprocessableContentTokenMetadata"];
-            503: components["responses"]["ServiceUnavailableStore"];
-        };
+        parameters: { query?: { locale?: components["parameters"]["Locale"]; }; path: { principal: string; }; };
+        responses: { 200: { content: { "application/json": components["schemas"]["FtMetadata"]; }; }; };
     };
     getNftMetadata: {
         parameters: {
             query?: { locale?: components["parameters"]["Locale"]; };
-            header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; };
             path: { principal: string; token_id: components["parameters"]["TokenId"]; };
         };
-        responses: {
-            200: {
-                headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
-                content: { "application/json": components["schemas"]["NftMetadata"]; };
-            };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequestTokenMetadata"];
-            404: components["responses"]["Contract"];
-            422: components["responses"]["UnprocessableContentTokenMetadata"];
-            503: components["responses"]["ServiceUnavailableStore"];
-        };
+        responses: { 200: { content: { "application/json": components["schemas"]["NftMetadata"]; }; }; };
     };
     getSftMetadata: {
         parameters: {
             query?: { locale?: components["parameters"]["Locale"]; };
-            header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; };
             path: { principal: string; token_id: components["parameters"]["TokenId"]; };
         };
-        responses: {
-            200: {
-                headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
-                content: { "application/json": components["schemas"]["SftMetadata"]; };
-            };
-            304: components["responses"]["NotModified"];
-            400: components["responses"]["BadRequestTokenMetadata"];
-            404: components["responses"]["Contract"];
-            422: components["responses"]["UnprocessableContentTokenMetadata"];
-            503: components["responses"]["ServiceUnavailableStore"];
-        };
+        responses: { 200: { content: { "application/json": components["schemas"]["SftMetadata"]; }; }; };
     };
-    getChainhookConsumers: {
-        parameters: { header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; }; };
-        responses: {
-            200: {
-                headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
-                content: { "application/json": components["schemas"]["Consumers"]; };
-            };
-            400: components["responses"]["BadRequestChainhook"];
-            401: components["responses"]["UnauthorizedChainhook"];
-            403: components["responses"]["ForbiddenChainhook"];
-            421: components["responses"]["MisdirectedRequestChainhook"];
-            429: components["responses"]["TooManyRequestsChainhook"];
-            503: components["responses"]["ServiceUnavailableChainhook"];
-        };
-    };
+    getChainhookConsumers: { parameters: { }; responses: { 200: { content: { "application/json": components["schemas"]["Consumers"]; }; }; }; };
     getChainhooks: {
-        parameters: {
-            query?: { limit?: components["parameters"]["Limit10"]; offset?: components["parameters"]["Offset"]; failing?: boolean; };
-            header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; };
-        };
-        responses: {
-            200: {
-                headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
-                content: { "application/json": components["schemas"]["ChainhookList"]; };
-            };
-            400: components["responses"]["BadRequestChainhook"];
-            401: components["responses"]["UnauthorizedChainhook"];
-            403: components["responses"]["ForbiddenChainhook"];
-            421: components["responses"]["MisdirectedRequestChainhook"];
-            429: components["responses"]["TooManyRequestsChainhook"];
-            503: components["responses"]["ServiceUnavailableChainhook"];
-        };
+        parameters: { query?: { limit?: components["parameters"]["Limit10"]; offset?: components["parameters"]["Offset"]; failing?: boolean; }; };
+        responses: { 200: { content: { "application/json": components["schemas"]["ChainhookList"]; }; }; };
     };
     registerChainhook: {
         parameters: { };
         requestBody: { content: { "application/json": components["schemas"]["ChainhookDefinition"]; }; };
-        responses: {
-            200: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["Chainhook"]; }; };
-            400: components["responses"]["BadRequestChainhook"];
-            401: components["responses"]["UnauthorizedChainhook"];
-            403: components["responses"]["ForbiddenChainhook"];
-            413: components["responses"]["PayloadTooLargeChainhook"];
-            415: components["responses"]["UnsupportedMediaTypeChainhook"];
-            421: components["responses"]["MisdirectedRequestChainhook"];
-            429: components["responses"]["TooManyRequestsChainhook"];
-            503: components["responses"]["ServiceUnavailableChainhook"];
-        };
+        responses: { 200: { content: { "application/json": components["schemas"]["Chainhook"]; }; }; };
     };
     getChainhook: {
-        parameters: {
-            header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; };
-            path: { uuid: components["parameters"]["Uuid"]; };
-        };
-        responses: {
-            200: {
-                headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
-                content: { "application/json": components["schemas"]["Chainhook"]; };
-            };
-            400: components["responses"]["BadRequestChainhook"];
-            401: components["responses"]["UnauthorizedChainhook"];
-            403: components["responses"]["ForbiddenChainhook"];
-            404: components["responses"]["ChainhookNotFound"];
-            421: components["responses"]["MisdirectedRequestChainhook"];
-            429: components["responses"]["TooManyRequestsChainhook"];
-            503: components["responses"]["ServiceUnavailableChainhook"];
-        };
-    };
-    deleteChainhook: {
         parameters: { path: { uuid: components["parameters"]["Uuid"]; }; };
-        responses: {
-            204: { headers: { [name: string]: unknown; }; };
-            400: components["responses"]["BadRequestChainhook"];
-            401: components["responses"]["UnauthorizedChainhook"];
-            403: components["responses"]["ForbiddenChainhook"];
-            404: components["responses"]["ChainhookNotFound2"];
-            421: components["responses"]["MisdirectedRequestChainhook"];
-            429: components["responses"]["TooManyRequestsChainhook"];
-            503: components["responses"]["ServiceUnavailableChainhook"];
-        };
+        responses: { 200: { content: { "application/json": components["schemas"]["Chainhook"]; }; }; };
     };
+    deleteChainhook: { parameters: { path: { uuid: components["parameters"]["Uuid"]; }; }; responses: { 204: { }; }; };
     updateChainhook: {
         parameters: { path: { uuid: components["parameters"]["Uuid"]; }; };
         requestBody: {
@@ -4283,74 +2350,16 @@ export interface operations {
                 };
             };
         };
-        responses: {
-            200: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["Chainhook"]; }; };
-            400: components["responses"]["BadRequestChainhook"];
-            401: components["responses"]["UnauthorizedChainhook"];
-            403: components["responses"]["ForbiddenChainhook"];
-            404: components["responses"]["ChainhookNotFound2"];
-            413: components["responses"]["PayloadTooLargeChainhook"];
-            415: components["responses"]["UnsupportedMediaTypeChainhook"];
-            421: components["responses"]["MisdirectedRequestChainhook"];
-            429: components["responses"]["TooManyRequestsChainhook"];
-            503: components["responses"]["ServiceUnavailableChainhook"];
-        };
+        responses: { 200: { content: { "application/json": components["schemas"]["Chainhook"]; }; }; };
     };
     enableChainhook: {
         parameters: { path: { uuid: components["parameters"]["Uuid"]; }; };
         requestBody: { content: { "application/json": components["schemas"]["EnabledRequest"]; }; };
-        responses: {
-            204: { headers: { [name: string]: unknown; }; };
-            400: components["responses"]["BadRequestChainhook"];
-            401: components["responses"]["UnauthorizedChainhook"];
-            403: components["responses"]["ForbiddenChainhook"];
-            404: components["responses"]["ChainhookNotFound2"];
-            413: components["responses"]["PayloadTooLargeChainhook"];
-            415: components["responses"]["UnsupportedMediaTypeChainhook"];
-            421: components["responses"]["MisdirectedRequestChainhook"];
-            429: components["responses"]["TooManyRequestsChainhook"];
-            503: components["responses"]["ServiceUnavailableChainhook"];
-        };
+        responses: { 204: { }; };
     };
-    getConsumerSecret: {
-        parameters: { header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; }; };
-        responses: {
-            200: {
-                headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
-                content: { "application/json": components["schemas"]["ConsumerSecret"]; };
-            };
-            400: components["responses"]["BadRequestChainhook"];
-            401: components["responses"]["UnauthorizedChainhook"];
-            403: components["responses"]["ForbiddenChainhook"];
-            409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ChainhookProblem"]; }; };
-            421: components["responses"]["MisdirectedRequestChainhook"];
-            429: components["responses"]["TooManyRequestsChainhook"];
-            503: components["responses"]["ServiceUnavailableChainhook"];
-        };
-    };
-    rotateConsumerSecret: {
-        parameters: { };
-        responses: {
-            200: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ConsumerSecret"]; }; };
-            401: components["responses"]["UnauthorizedChainhook"];
-            403: components["responses"]["ForbiddenChainhook"];
-            409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ChainhookProblem"]; }; };
-            421: components["responses"]["MisdirectedRequestChainhook"];
-            429: components["responses"]["TooManyRequestsChainhook"];
-            503: components["responses"]["ServiceUnavailableChainhook"];
-        };
-    };
-    deleteConsumerSecret: {
-        parameters: { };
-        responses: {
-            204: { headers: { [name: string]: unknown; }; };
-            401: components["responses"]["UnauthorizedChainhook"];
-            403: components["responses"]["ForbiddenChainhook"];
-            421: components["responses"]["MisdirectedRequestChainhook"];
-            429: components["responses"]["TooManyRequestsChainhook"];
-            503: components["responses"]["ServiceUnavailableChainhook"];
-        };
-    };
+    getConsumerSecret: { parameters: { }; responses: { 200: { content: { "application/json": components["schemas"]["ConsumerSecret"]; }; }; }; };
+    rotateConsumerSecret: { parameters: { }; responses: { 200: { content: { "application/json": components["schemas"]["ConsumerSecret"]; }; }; }; };
+    deleteConsumerSecret: { parameters: { }; responses: { 204: { }; }; };
     getDeliveries: {
         parameters: {
             query?: {
@@ -4361,308 +2370,70 @@ export interface operations {
                 from_height?: number;
                 to_height?: number;
             };
-            header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; };
             path: { uuid: components["parameters"]["Uuid"]; };
         };
-        responses: {
-            200: {
-                headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
-                content: { "application/json": components["schemas"]["DeliverySummaryPage"]; };
-            };
-            400: components["responses"]["BadRequestChainhook"];
-            401: components["responses"]["UnauthorizedChainhook"];
-            403: components["responses"]["ForbiddenChainhook"];
-            404: components["responses"]["ChainhookNotFound"];
-            421: components["responses"]["MisdirectedRequestChainhook"];
-            429: components["responses"]["TooManyRequestsChainhook"];
-            503: components["responses"]["ServiceUnavailableChainhook"];
-        };
+        responses: { 200: { content: { "application/json": components["schemas"]["DeliverySummaryPage"]; }; }; };
     };
     redeliverMany: {
         parameters: { path: { uuid: components["parameters"]["Uuid"]; }; };
         requestBody: { content: { "application/json": components["schemas"]["RedeliveryRequest"]; }; };
-        responses: {
-            202: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["QueuedRedeliveries"]; }; };
-            400: components["responses"]["BadRequestChainhook"];
-            401: components["responses"]["UnauthorizedChainhook"];
-            403: components["responses"]["ForbiddenChainhook"];
-            404: components["responses"]["ChainhookNotFound2"];
-            413: components["responses"]["PayloadTooLargeChainhook"];
-            415: components["responses"]["UnsupportedMediaTypeChainhook"];
-            421: components["responses"]["MisdirectedRequestChainhook"];
-            429: components["responses"]["TooManyRequestsChainhook"];
-            503: components["responses"]["ServiceUnavailableChainhook"];
-        };
+        responses: { 202: { content: { "application/json": components["schemas"]["QueuedRedeliveries"]; }; }; };
     };
     getDelivery: {
-        parameters: {
-            header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; };
-            path: { uuid: components["parameters"]["Uuid"]; id: components["parameters"]["Id"]; };
-        };
-        responses: {
-            200: {
-                headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
-                content: { "application/json": components["schemas"]["Delivery"]; };
-            };
-            400: components["responses"]["BadRequestChainhook"];
-            401: components["responses"]["UnauthorizedChainhook"];
-            403: components["responses"]["ForbiddenChainhook"];
-            404: {
-                headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
-                content: { "application/json": components["schemas"]["ChainhookProblem"]; };
-            };
-            421: components["responses"]["MisdirectedRequestChainhook"];
-            429: components["responses"]["TooManyRequestsChainhook"];
-            503: components["responses"]["ServiceUnavailableChainhook"];
-        };
+        parameters: { path: { uuid: components["parameters"]["Uuid"]; id: components["parameters"]["Id"]; }; };
+        responses: { 200: { content: { "application/json": components["schemas"]["Delivery"]; }; }; };
     };
     redeliver: {
         parameters: { path: { uuid: components["parameters"]["Uuid"]; id: components["parameters"]["Id"]; }; };
-        responses: {
-            202: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DeliverySummary"]; }; };
-            400: components["responses"]["BadRequestChainhook"];
-            401: components["responses"]["UnauthorizedChainhook"];
-            403: components["responses"]["ForbiddenChainhook"];
-            404: components["responses"]["DeliveryNotFound"];
-            409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ChainhookProblem"]; }; };
-            410: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ChainhookProblem"]; }; };
-            421: components["responses"]["MisdirectedRequestChainhook"];
-            429: components["responses"]["TooManyRequestsChainhook"];
-            503: components["responses"]["ServiceUnavailableChainhook"];
-        };
+        responses: { 202: { content: { "application/json": components["schemas"]["DeliverySummary"]; }; }; };
     };
     skipDelivery: {
         parameters: { path: { uuid: components["parameters"]["Uuid"]; id: components["parameters"]["Id"]; }; };
-        responses: {
-            204: { headers: { [name: string]: unknown; }; };
-            400: components["responses"]["BadRequestChainhook"];
-            401: components["responses"]["UnauthorizedChainhook"];
-            403: components["responses"]["ForbiddenChainhook"];
-            404: components["responses"]["DeliveryNotFound"];
-            409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ChainhookProblem"]; }; };
-            421: components["responses"]["MisdirectedRequestChainhook"];
-            429: components["responses"]["TooManyRequestsChainhook"];
-            503: components["responses"]["ServiceUnavailableChainhook"];
-        };
+        responses: { 204: { }; };
     };
     previewDefinition: {
         parameters: { };
         requestBody: { content: { "application/json": components["schemas"]["ChainhookPreviewRequest"]; }; };
-        responses: {
-            200: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ChainhookPreview"]; }; };
-            400: components["responses"]["BadRequestChainhook"];
-            401: components["responses"]["UnauthorizedChainhook"];
-            403: components["responses"]["ForbiddenChainhook"];
-            404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ChainhookProblem"]; }; };
-            413: components["responses"]["PayloadTooLargeChainhook"];
-            415: components["responses"]["UnsupportedMediaTypeChainhook"];
-            421: components["responses"]["MisdirectedRequestChainhook"];
-            429: components["responses"]["TooManyRequestsChainhook"];
-            503: components["responses"]["ServiceUnavailableChainhook"];
-        };
+        responses: { 200: { content: { "application/json": components["schemas"]["ChainhookPreview"]; }; }; };
     };
     testChainhook: {
         parameters: { path: { uuid: components["parameters"]["Uuid"]; }; };
         requestBody?: { content: { "application/json": components["schemas"]["ChainhookTestRequest"]; }; };
-        responses: {
-            200: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ChainhookTest"]; }; };
-            400: components["responses"]["BadRequestChainhook"];
-            401: components["responses"]["UnauthorizedChainhook"];
-            403: components["responses"]["ForbiddenChainhook"];
-            404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ChainhookProblem"]; }; };
-            409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ChainhookProblem"]; }; };
-            413: components["responses"]["PayloadTooLargeChainhook"];
-            415: components["responses"]["UnsupportedMediaTypeChainhook"];
-            421: components["responses"]["MisdirectedRequestChainhook"];
-            429: components["responses"]["TooManyRequestsChainhook"];
-            503: components["responses"]["ServiceUnavailableChainhook"];
-        };
+        responses: { 200: { content: { "application/json": components["schemas"]["ChainhookTest"]; }; }; };
     };
     getBackfills: {
         parameters: {
             query?: { limit?: components["parameters"]["Limit"]; cursor?: components["parameters"]["Cursor"]; };
-            header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; };
             path: { uuid: components["parameters"]["Uuid"]; };
         };
-        responses: {
-            200: {
-                headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
-                content: { "application/json": components["schemas"]["BackfillPage"]; };
-            };
-            400: components["responses"]["BadRequestChainhook"];
-            401: components["responses"]["UnauthorizedChainhook"];
-            403: components["responses"]["ForbiddenChainhook"];
-            404: components["responses"]["ChainhookNotFound"];
-            421: components["responses"]["MisdirectedRequestChainhook"];
-            429: components["responses"]["TooManyRequestsChainhook"];
-            503: components["responses"]["ServiceUnavailableChainhook"];
-        };
+        responses: { 200: { content: { "application/json": components["schemas"]["BackfillPage"]; }; }; };
     };
     startBackfill: {
         parameters: { path: { uuid: components["parameters"]["Uuid"]; }; };
         requestBody: { content: { "application/json": components["schemas"]["BackfillRequest"]; }; };
-        responses: {
-            202: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["Backfill"]; }; };
-            400: components["responses"]["BadRequestChainhook"];
-            401: components["responses"]["UnauthorizedChainhook"];
-            403: components["responses"]["ForbiddenChainhook"];
-            404: components["responses"]["ChainhookNotFound2"];
-            413: components["responses"]["PayloadTooLargeChainhook"];
-            415: components["responses"]["UnsupportedMediaTypeChainhook"];
-            421: components["responses"]["MisdirectedRequestChainhook"];
-            429: components["responses"]["TooManyRequestsChainhook"];
-            503: components["responses"]["ServiceUnavailableChainhook"];
-        };
+        responses: { 202: { content: { "application/json": components["schemas"]["Backfill"]; }; }; };
     };
     getBackfill: {
-        parameters: {
-            header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; };
-            path: { uuid: components["parameters"]["Uuid"]; job: components["parameters"]["Job"]; };
-        };
-        responses: {
-            200: {
-                headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
-                content: { "application/json": components["schemas"]["Backfill"]; };
-            };
-            400: components["responses"]["BadRequestChainhook"];
-            401: components["responses"]["UnauthorizedChainhook"];
-            403: components["responses"]["ForbiddenChainhook"];
-            404: {
-                headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
-                content: { "application/json": components["schemas"]["ChainhookProblem"]; };
-            };
-            421: components["responses"]["MisdirectedRequestChainhook"];
-            429: components["responses"]["TooManyRequestsChainhook"];
-            503: components["responses"]["ServiceUnavailableChainhook"];
-        };
+        parameters: { path: { uuid: components["parameters"]["Uuid"]; job: components["parameters"]["Job"]; }; };
+        responses: { 200: { content: { "application/json": components["schemas"]["Backfill"]; }; }; };
     };
     cancelBackfill: {
         parameters: { path: { uuid: components["parameters"]["Uuid"]; job: components["parameters"]["Job"]; }; };
-        responses: {
-            204: { headers: { [name: string]: unknown; }; };
-            400: components["responses"]["BadRequestChainhook"];
-            401: components["responses"]["UnauthorizedChainhook"];
-            403: components["responses"]["ForbiddenChainhook"];
-            404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ChainhookProblem"]; }; };
-            421: components["responses"]["MisdirectedRequestChainhook"];
-            429: components["responses"]["TooManyRequestsChainhook"];
-            503: components["responses"]["ServiceUnavailableChainhook"];
-        };
+        responses: { 204: { }; };
     };
-    getSystem: {
-        parameters: { };
-        responses: {
-            200: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["SystemState"]; }; };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            421: components["responses"]["MisdirectedRequest"];
-            429: components["responses"]["TooManyRequests"];
-            503: components["responses"]["ServiceUnavailable"];
-        };
-    };
-    getSystemLog: {
-        parameters: { };
-        responses: {
-            200: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["SystemLog"]; }; };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            421: components["responses"]["MisdirectedRequest"];
-            429: components["responses"]["TooManyRequests"];
-            503: components["responses"]["ServiceUnavailable"];
-        };
-    };
-    getAlerts: {
-        parameters: { };
-        responses: {
-            200: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["AlertsState"]; }; };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            421: components["responses"]["MisdirectedRequest"];
-            429: components["responses"]["TooManyRequests"];
-            503: components["responses"]["ServiceUnavailable"];
-        };
-    };
-    getInspections: {
-        parameters: { };
-        responses: {
-            200: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["InspectionsState"]; }; };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            421: components["responses"]["MisdirectedRequest"];
-            429: components["responses"]["TooManyRequests"];
-            503: components["responses"]["ServiceUnavailable"];
-        };
-    };
+    getSystem: { parameters: { }; responses: { 200: { content: { "application/json": components["schemas"]["SystemState"]; }; }; }; };
+    getSystemLog: { parameters: { }; responses: { 200: { content: { "application/json": components["schemas"]["SystemLog"]; }; }; }; };
+    getAlerts: { parameters: { }; responses: { 200: { content: { "application/json": components["schemas"]["AlertsState"]; }; }; }; };
+    getInspections: { parameters: { }; responses: { 200: { content: { "application/json": components["schemas"]["InspectionsState"]; }; }; }; };
     startInspection: {
         parameters: { };
         requestBody: { content: { "application/json": { kind: "check" | "tables"; }; }; };
-        responses: {
-            200: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["InspectionsState"]; }; };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["Problem"]; }; };
-            413: components["responses"]["PayloadTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            421: components["responses"]["MisdirectedRequest"];
-            429: components["responses"]["TooManyRequests"];
-            503: components["responses"]["ServiceUnavailable"];
-        };
+        responses: { 200: { content: { "application/json": components["schemas"]["InspectionsState"]; }; }; };
     };
-    cancelInspection: {
-        parameters: { };
-        responses: {
-            200: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["InspectionsState"]; }; };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["Problem"]; }; };
-            421: components["responses"]["MisdirectedRequest"];
-            429: components["responses"]["TooManyRequests"];
-            503: components["responses"]["ServiceUnavailable"];
-        };
-    };
-    getHosts: {
-        parameters: { };
-        responses: {
-            200: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["HostsState"]; }; };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            421: components["responses"]["MisdirectedRequest"];
-            429: components["responses"]["TooManyRequests"];
-            503: components["responses"]["ServiceUnavailable"];
-        };
-    };
-    makeArchiveBase: {
-        parameters: { };
-        responses: {
-            200: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["ArchiveBase"]; }; };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            409: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["Problem"]; }; };
-            421: components["responses"]["MisdirectedRequest"];
-            429: components["responses"]["TooManyRequests"];
-            503: components["responses"]["ServiceUnavailable"];
-        };
-    };
-    getSqlViews: {
-        parameters: { };
-        responses: {
-            200: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["SqlViews"]; }; };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            421: components["responses"]["MisdirectedRequest"];
-            429: components["responses"]["TooManyRequests"];
-            503: components["responses"]["ServiceUnavailable"];
-        };
-    };
+    cancelInspection: { parameters: { }; responses: { 200: { content: { "application/json": components["schemas"]["InspectionsState"]; }; }; }; };
+    getHosts: { parameters: { }; responses: { 200: { content: { "application/json": components["schemas"]["HostsState"]; }; }; }; };
+    makeArchiveBase: { parameters: { }; responses: { 200: { content: { "application/json": components["schemas"]["ArchiveBase"]; }; }; }; };
+    getSqlViews: { parameters: { }; responses: { 200: { content: { "application/json": components["schemas"]["SqlViews"]; }; }; }; };
     runSql: {
         parameters: { };
         requestBody: {
@@ -4678,7 +2449,6 @@ export interface operations {
         };
         responses: {
             200: {
-                headers: { [name: string]: unknown; };
                 content: {
                     "application/json": components["schemas"]["SqlResult"];
                     "text/csv": string;
@@ -4686,179 +2456,66 @@ export interface operations {
                     "application/vnd.apache.parquet": string;
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            413: components["responses"]["PayloadTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            421: components["responses"]["MisdirectedRequest"];
-            429: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["Problem"]; }; };
-            503: components["responses"]["ServiceUnavailable"];
         };
     };
-    getDevnet: {
-        parameters: { };
-        responses: {
-            200: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["Devnet"]; }; };
-            400: components["responses"]["BadRequestDevnet"];
-            403: components["responses"]["ForbiddenDevnet"];
-            404: components["responses"]["SimulatedNodeNotFound"];
-            421: components["responses"]["MisdirectedRequestDevnet"];
-        };
-    };
+    getDevnet: { parameters: { }; responses: { 200: { content: { "application/json": components["schemas"]["Devnet"]; }; }; }; };
     mineDevnetBlocks: {
         parameters: { };
         requestBody?: { content: { "application/json": { count?: number; until_height?: number; traffic?: number; transactions?: string[]; }; }; };
-        responses: {
-            200: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DevnetBlocks"]; }; };
-            400: components["responses"]["BadRequestDevnet"];
-            403: components["responses"]["ForbiddenDevnet"];
-            404: components["responses"]["SimulatedNodeNotFound"];
-            413: components["responses"]["PayloadTooLargeDevnet"];
-            415: components["responses"]["UnsupportedMediaTypeDevnet"];
-            421: components["responses"]["MisdirectedRequestDevnet"];
-        };
+        responses: { 200: { content: { "application/json": components["schemas"]["DevnetBlocks"]; }; }; };
     };
     forkDevnet: {
         parameters: { };
         requestBody?: { content: { "application/json": { depth?: number; length?: number; }; }; };
-        responses: {
-            200: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DevnetFork"]; }; };
-            400: components["responses"]["BadRequestDevnet"];
-            403: components["responses"]["ForbiddenDevnet"];
-            404: components["responses"]["SimulatedNodeNotFound"];
-            413: components["responses"]["PayloadTooLargeDevnet"];
-            415: components["responses"]["UnsupportedMediaTypeDevnet"];
-            421: components["responses"]["MisdirectedRequestDevnet"];
-        };
+        responses: { 200: { content: { "application/json": components["schemas"]["DevnetFork"]; }; }; };
     };
     revertDevnet: {
         parameters: { };
         requestBody: { content: { "application/json": { index_block_hash?: string; snapshot?: string; }; }; };
-        responses: {
-            200: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DevnetRevert"]; }; };
-            400: components["responses"]["BadRequestDevnet"];
-            403: components["responses"]["ForbiddenDevnet"];
-            404: components["responses"]["SimulatedNodeNotFound"];
-            413: components["responses"]["PayloadTooLargeDevnet"];
-            415: components["responses"]["UnsupportedMediaTypeDevnet"];
-            421: components["responses"]["MisdirectedRequestDevnet"];
-        };
+        responses: { 200: { content: { "application/json": components["schemas"]["DevnetRevert"]; }; }; };
     };
     nameDevnetState: {
         parameters: { };
         requestBody?: { content: { "application/json": { name?: string; }; }; };
-        responses: {
-            200: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["Devnet"]; }; };
-            400: components["responses"]["BadRequestDevnet"];
-            403: components["responses"]["ForbiddenDevnet"];
-            404: components["responses"]["SimulatedNodeNotFound"];
-            413: components["responses"]["PayloadTooLargeDevnet"];
-            415: components["responses"]["UnsupportedMediaTypeDevnet"];
-            421: components["responses"]["MisdirectedRequestDevnet"];
-        };
+        responses: { 200: { content: { "application/json": components["schemas"]["Devnet"]; }; }; };
     };
     replaceDevnetTransaction: {
         parameters: { };
         requestBody: { content: { "application/json": { tx_id: string; fee: string; }; }; };
-        responses: {
-            200: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DevnetReplacement"]; }; };
-            400: components["responses"]["BadRequestDevnet"];
-            403: components["responses"]["ForbiddenDevnet"];
-            404: components["responses"]["SimulatedNodeNotFound"];
-            413: components["responses"]["PayloadTooLargeDevnet"];
-            415: components["responses"]["UnsupportedMediaTypeDevnet"];
-            421: components["responses"]["MisdirectedRequestDevnet"];
-        };
+        responses: { 200: { content: { "application/json": components["schemas"]["DevnetReplacement"]; }; }; };
     };
     dropDevnetTransaction: {
         parameters: { };
         requestBody: { content: { "application/json": { tx_id: string; }; }; };
-        responses: {
-            200: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["Devnet"]; }; };
-            400: components["responses"]["BadRequestDevnet"];
-            403: components["responses"]["ForbiddenDevnet"];
-            404: components["responses"]["SimulatedNodeNotFound"];
-            413: components["responses"]["PayloadTooLargeDevnet"];
-            415: components["responses"]["UnsupportedMediaTypeDevnet"];
-            421: components["responses"]["MisdirectedRequestDevnet"];
-        };
+        responses: { 200: { content: { "application/json": components["schemas"]["Devnet"]; }; }; };
     };
     mineDevnetBitcoinBlocks: {
         parameters: { };
         requestBody?: { content: { "application/json": { count?: number; until_height?: number; tenures?: boolean; }; }; };
-        responses: {
-            200: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DevnetBitcoinBlocks"]; }; };
-            400: components["responses"]["BadRequestDevnet"];
-            403: components["responses"]["ForbiddenDevnet"];
-            404: components["responses"]["SimulatedNodeNotFound"];
-            413: components["responses"]["PayloadTooLargeDevnet"];
-            415: components["responses"]["UnsupportedMediaTypeDevnet"];
-            421: components["responses"]["MisdirectedRequestDevnet"];
-        };
+        responses: { 200: { content: { "application/json": components["schemas"]["DevnetBitcoinBlocks"]; }; }; };
     };
     fundDevnetAddress: {
         parameters: { };
         requestBody: { content: { "application/json": { address: string; amount: string; }; }; };
-        responses: {
-            200: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DevnetFunds"]; }; };
-            400: components["responses"]["BadRequestDevnet"];
-            403: components["responses"]["ForbiddenDevnet"];
-            404: components["responses"]["SimulatedNodeNotFound"];
-            413: components["responses"]["PayloadTooLargeDevnet"];
-            415: components["responses"]["UnsupportedMediaTypeDevnet"];
-            421: components["responses"]["MisdirectedRequestDevnet"];
-        };
+        responses: { 200: { content: { "application/json": components["schemas"]["DevnetFunds"]; }; }; };
     };
     getDevnetTransaction: {
         parameters: { path: { tx_id: string; }; };
-        responses: {
-            200: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DevnetTransaction"]; }; };
-            400: components["responses"]["BadRequestDevnet"];
-            403: components["responses"]["ForbiddenDevnet"];
-            404: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DevnetProblem"]; }; };
-            421: components["responses"]["MisdirectedRequestDevnet"];
-        };
+        responses: { 200: { content: { "application/json": components["schemas"]["DevnetTransaction"]; }; }; };
     };
     deployDevnetContract: {
         parameters: { };
         requestBody: { content: { "application/json": { sender?: string; name: string; source: string; clarity_version?: number; }; }; };
-        responses: {
-            200: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DevnetDeployment"]; }; };
-            400: components["responses"]["BadRequestDevnet"];
-            403: components["responses"]["ForbiddenDevnet"];
-            404: components["responses"]["SimulatedNodeNotFound"];
-            409: components["responses"]["ConflictDevnet"];
-            413: components["responses"]["PayloadTooLargeDevnet"];
-            415: components["responses"]["UnsupportedMediaTypeDevnet"];
-            421: components["responses"]["MisdirectedRequestDevnet"];
-        };
+        responses: { 200: { content: { "application/json": components["schemas"]["DevnetDeployment"]; }; }; };
     };
     callDevnetContract: {
         parameters: { };
         requestBody: { content: { "application/json": { sender?: string; contract: string; function: string; arguments?: string[]; }; }; };
-        responses: {
-            200: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["DevnetTransaction"]; }; };
-            400: components["responses"]["BadRequestDevnet"];
-            403: components["responses"]["ForbiddenDevnet"];
-            404: components["responses"]["SimulatedNodeNotFound"];
-            409: components["responses"]["ConflictDevnet"];
-            413: components["responses"]["PayloadTooLargeDevnet"];
-            415: components["responses"]["UnsupportedMediaTypeDevnet"];
-            421: components["responses"]["MisdirectedRequestDevnet"];
-        };
+        responses: { 200: { content: { "application/json": components["schemas"]["DevnetTransaction"]; }; }; };
     };
     advanceDevnetTime: {
         parameters: { };
         requestBody: { content: { "application/json": { seconds?: number; until_time?: number; }; }; };
-        responses: {
-            200: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["Devnet"]; }; };
-            400: components["responses"]["BadRequestDevnet"];
-            403: components["responses"]["ForbiddenDevnet"];
-            404: components["responses"]["SimulatedNodeNotFound"];
-            413: components["responses"]["PayloadTooLargeDevnet"];
-            415: components["responses"]["UnsupportedMediaTypeDevnet"];
-            421: components["responses"]["MisdirectedRequestDevnet"];
-        };
+        responses: { 200: { content: { "application/json": components["schemas"]["Devnet"]; }; }; };
     };
 }
