@@ -5,7 +5,6 @@ import type { TargetedKeyboardEvent } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { MAX_ASSET_LENGTH } from '../../../codec/address.ts';
 import { assertRequestError, get } from '../api/api.ts';
-import { liveQuery } from '../api/live-query.ts';
 import { count, visible } from '../chain/format.ts';
 import {
   groupResults,
@@ -47,11 +46,6 @@ function setRecent(items: readonly SearchResult[]): void {
 const addRecent = (item: SearchResult): void => setRecent(withFirst(recent.value, item, MAX_RECENT));
 
 const pathOf = ({ page, params }: PageOf): string => pathTo(page, params);
-
-async function searchFor(text: string, signal?: AbortSignal): Promise<Omit<SearchAnswer, 'problem'>> {
-  const { results } = await get('/stackside/v1/search', { q: text, limit: MAX_RESULTS }, signal);
-  return { text, results };
-}
 
 const Highlighted = ({ text, search }: { text: string; search: string }) => {
   const [before, hit, after] = splitAtMatch(text, search);
@@ -118,74 +112,69 @@ interface SearchAnswer {
 
 const NOTHING: SearchAnswer = { text: '', results: [], problem: null };
 
-/** Searches the typed text after a pause, once the field is in use. A newer search cancels an older one. */
-function useSearch(typed: string, isOpen: boolean): SearchAnswer {
-  const [answer, setAnswer] = useState(NOTHING);
-  const latest = useRef(typed);
-  latest.current = typed;
-  const query = useRef<ReturnType<typeof liveQuery> | null>(null);
-  useEffect(() => {
-    const newQuery = liveQuery({
-      load: (signal) => searchFor(latest.current, signal),
-      onAnswer({ text, results }) {
-        setAnswer({ text, results, problem: null });
-        announce(results.length === 0 ? 'Nothing was found.' : `${count(results.length)} results`);
-      },
-      onError(error) {
-        assertRequestError(error);
-        setAnswer({ text: latest.current, results: [], problem: error.message });
-      },
-    });
-    query.current = newQuery;
-    return () => newQuery.end();
-  }, []);
-  useEffect(() => {
-    if (typed === '') {
-      query.current?.end();
-      setAnswer(NOTHING);
-      return;
-    }
-    if (!isOpen || answer.text === typed) return;
-    const timer = setTimeout(() => query.current?.restart(), PAUSE_MS);
-    return () => clearTimeout(timer);
-  }, [typed, isOpen]);
-  return answer;
+/** Requests the results of a text. @throws DOMException if the request was aborted */
+async function searchFor(text: string, signal: AbortSignal): Promise<SearchAnswer> {
+  try {
+    const { results } = await get('/stackside/v1/search', { q: text, limit: MAX_RESULTS }, signal);
+    return { text, results, problem: null };
+  } catch (error) {
+    if (signal.aborted) throw error;
+    assertRequestError(error);
+    return { text, results: [], problem: error.message };
+  }
 }
 
 /** Renders the search field. @param id of the field @param text initial text */
 export function Search({ id = SEARCH_ID, text: first = '' }: { id?: string; text?: string }) {
-  const [problem, setProblem] = useState<string | null>(null);
   const [text, setText] = useState(first);
   const [isOpen, setOpen] = useState(false);
-  const [active, setActive] = useState<SearchResult | null>(null);
+  /** The newest answer. It stays while the next search runs. */
+  const [answer, setAnswer] = useState(NOTHING);
+  /** The page on which a text without an answer was submitted; null if none is. */
+  const [submittedOn, setSubmittedOn] = useState<typeof url.value | null>(null);
+  const [activeId, setActiveId] = useState<string | null>(null);
   const container = useRef<HTMLElement>(null);
   const field = useRef<HTMLInputElement>(null);
-  /** Changes with each submitted search and each typed text, so that the results of earlier searches are ignored. */
-  const searches = useRef(0);
   const typed = normalizeSearch(text);
-  const searchAnswer = useSearch(typed, isOpen);
   const isRecent = typed === '';
+  const isAnswered = !isRecent && answer.text === typed;
   const groups: OptionsProps['groups'] = isRecent
     ? [{ kind: 'recent', title: 'Recent', items: recent.value }].filter(({ items }) => items.length > 0)
-    : groupResults(searchAnswer.results);
+    : groupResults(answer.results);
   const options = groups.flatMap(({ items }) => items);
-  const isListed = isOpen && problem === null && options.length > 0;
-  const isAnswered = !isRecent && searchAnswer.text === typed;
-  const isEmpty = isOpen && problem === null && isAnswered && searchAnswer.results.length === 0;
+  const active = options.find((item) => optionId(id, item) === activeId) ?? null;
+  const isListed = isOpen && options.length > 0;
 
-  // The chosen result stays chosen if a newer answer also has it.
+  // Searches after a pause, or at once if the text was submitted. A newer search cancels an older one.
   useEffect(() => {
-    const chosenId = active === null ? null : optionId(id, active);
-    setActive(options.find((item) => optionId(id, item) === chosenId) ?? null);
-  }, [searchAnswer]);
+    if (isRecent) setAnswer(NOTHING);
+    const isWanted = isOpen || submittedOn !== null;
+    if (isRecent || isAnswered || !isWanted) return;
+    const controller = new AbortController();
+    const show = (newAnswer: SearchAnswer) => {
+      const { results, problem } = newAnswer;
+      setAnswer(newAnswer);
+      announce(results.length === 0 ? (problem ?? 'Nothing was found.') : `${count(results.length)} results`);
+      setSubmittedOn(null);
+      if (submittedOn === url.value && problem === null) openBest(results);
+    };
+    const search = () =>
+      searchFor(typed, controller.signal).then(show, (error: unknown) => {
+        if (!controller.signal.aborted) throw error;
+      });
+    const timer = setTimeout(search, submittedOn === null ? PAUSE_MS : 0);
+    return () => {
+      clearTimeout(timer);
+      controller.abort();
+    };
+  }, [typed, isAnswered, isOpen, submittedOn]);
   useEffect(() => {
-    if (active === null) return;
-    document.querySelector(`#${CSS.escape(optionId(id, active))}`)?.scrollIntoView({ block: 'nearest' });
-  }, [active]);
+    if (activeId !== null) document.querySelector(`#${CSS.escape(activeId)}`)?.scrollIntoView({ block: 'nearest' });
+  }, [activeId]);
 
   function close(): void {
     setOpen(false);
-    setActive(null);
+    setActiveId(null);
   }
 
   function openPage(to: PageOf): void {
@@ -200,40 +189,24 @@ export function Search({ id = SEARCH_ID, text: first = '' }: { id?: string; text
     openPage(pageOfResult(item));
   }
 
-  function showProblem(message: string): void {
-    setProblem(message);
-    announce(message);
+  /** Opens the page that a submitted text leads to, if there is one. */
+  function openBest(results: readonly SearchResult[]): void {
+    const to = pageOfSearch(typed, results);
+    if (to === null) return;
+    const [best] = results;
+    const isBest = best !== undefined && (best.match === 'exact' || pathOf(pageOfResult(best)) === pathOf(to));
+    if (isBest) addRecent(best);
+    openPage(to);
   }
 
   function submit(): void {
-    if (active !== null && isListed) {
-      choose(active);
-      return;
+    setOpen(true);
+    if (active !== null && isListed) choose(active);
+    else if (isAnswered && answer.problem === null) openBest(answer.results);
+    else if (!isRecent) {
+      setAnswer(NOTHING);
+      setSubmittedOn(url.value);
     }
-    if (isRecent) return;
-    const from = url.value;
-    searches.current += 1;
-    const search = searches.current;
-    // A result that arrives after the user typed on or went to another page is ignored.
-    const isCurrent = () => searches.current === search && url.value === from;
-    const lookup = isAnswered && searchAnswer.problem === null ? Promise.resolve(searchAnswer) : searchFor(typed);
-    lookup.then(
-      ({ results }) => {
-        if (!isCurrent()) return;
-        const to = pageOfSearch(typed, results);
-        const [best] = results;
-        if (to === null) showProblem(NOT_FOUND);
-        else {
-          const isBest = best !== undefined && (best.match === 'exact' || pathOf(pageOfResult(best)) === pathOf(to));
-          if (isBest) addRecent(best);
-          openPage(to);
-        }
-      },
-      (error: unknown) => {
-        assertRequestError(error);
-        if (isCurrent()) showProblem(error.message);
-      },
-    );
   }
 
   function handleKey(event: TargetedKeyboardEvent<HTMLInputElement>): void {
@@ -244,8 +217,9 @@ export function Search({ id = SEARCH_ID, text: first = '' }: { id?: string; text
       setOpen(true);
       // The field is the position before the first option and after the last one.
       const nextIndex = (index + 1 + step + options.length + 1) % (options.length + 1);
-      setActive(options[nextIndex - 1] ?? null);
-    } else if (event.key === 'Escape' && (isListed || isEmpty)) {
+      const next = options[nextIndex - 1];
+      setActiveId(next === undefined ? null : optionId(id, next));
+    } else if (event.key === 'Escape' && (isListed || problem !== null)) {
       event.preventDefault();
       event.stopPropagation();
       close();
@@ -257,13 +231,13 @@ export function Search({ id = SEARCH_ID, text: first = '' }: { id?: string; text
 
   function remove(item: SearchResult): void {
     setRecent(without(recent.value, item));
-    setActive(null);
+    setActiveId(null);
     announce(`${item.label} was removed from the recent searches.`);
   }
 
+  const problem = isOpen && isAnswered && options.length === 0 ? (answer.problem ?? NOT_FOUND) : null;
   const describedBy = problem === null ? undefined : `${id}-problem`;
-  const answer = isEmpty ? (searchAnswer.problem ?? NOT_FOUND) : null;
-  const message = problem ?? answer ?? (isOpen && isRecent && !isListed ? SEARCHABLE : null);
+  const message = problem ?? (isOpen && isRecent && !isListed ? SEARCHABLE : null);
   return (
     <search
       ref={container}
@@ -291,15 +265,14 @@ export function Search({ id = SEARCH_ID, text: first = '' }: { id?: string; text
           aria-haspopup="listbox"
           aria-expanded={isListed}
           aria-controls={isListed ? `${id}-list` : undefined}
-          aria-activedescendant={isListed && active !== null ? optionId(id, active) : undefined}
+          aria-activedescendant={isListed && active !== null ? (activeId ?? undefined) : undefined}
           aria-describedby={describedBy}
           aria-keyshortcuts={id === SEARCH_ID ? '/ Control+K Meta+K' : undefined}
           onFocus={() => setOpen(true)}
           onClick={() => setOpen(true)}
           onKeyDown={handleKey}
           onInput={({ currentTarget }) => {
-            searches.current += 1;
-            setProblem(null);
+            setSubmittedOn(null);
             setText(currentTarget.value);
             setOpen(true);
           }}
