@@ -48,72 +48,52 @@ export function withQuery(changes: Readonly<Record<string, string | null>>): str
   return query.size === 0 ? url.value.path : `${url.value.path}?${query}`;
 }
 
+/** The key of the shown entry of the browser's history, which is the entry's state. */
+let entry = '';
+
 const newEntry = (): string => Math.random().toString(36);
 
-/** The key of the shown entry of the browser's history, which is its state. */
-let entry = newEntry();
+/** Storage key for the scroll position at which the user left an entry, in pixels. */
+const positionKey = (): string => `stackside-scroll ${entry}`;
 
-/** Scroll positions of the entries, in pixels by key. */
-let positions = new Map<string, number>();
-/** Storage key for a window's positions while it shows another document. */
-const POSITIONS = 'stackside-scroll';
+const savePosition = (): void => sessionStorage.setItem(positionKey(), String(scrollY));
 
-let endRestoring = (): void => undefined;
+let restoring = new AbortController();
 
 /** Scrolls to a position as soon as the page is long enough, unless the user scrolls or types first. */
 function restoreScroll(position: number): void {
-  endRestoring();
-  const abortController = new AbortController();
+  const controller = new AbortController();
+  const end = () => controller.abort();
   const observer = new ResizeObserver(() => {
     scrollTo(0, position);
-    if (scrollY >= position - 1 || document.querySelector('main [aria-busy]') === null) endRestoring();
+    if (scrollY >= position - 1 || document.querySelector('main [aria-busy]') === null) end();
   });
-  endRestoring = () => {
-    abortController.abort();
-    observer.disconnect();
-  };
+  controller.signal.addEventListener('abort', () => observer.disconnect());
   for (const type of ['wheel', 'touchstart', 'pointerdown', 'keydown']) {
-    addEventListener(type, endRestoring, { signal: abortController.signal });
+    addEventListener(type, end, { signal: controller.signal });
   }
   observer.observe(document.body);
+  restoring = controller;
 }
 
-/** Shows a history entry again, at the position where the user left it. */
-function showEntry(state: string | null): void {
-  positions.set(entry, scrollY);
-  url.value = readUrl();
-  if (state === null) {
-    // The browser made the entry for a link to a part of the page, and scrolls there.
-    entry = newEntry();
-    history.replaceState(entry, '');
-    return;
-  }
-  entry = state;
-  restoreScroll(positions.get(entry) ?? 0);
-}
-
-/** Adopts the entry of a new document, and its position if it was shown before. */
-function restoreEntry(): void {
-  history.scrollRestoration = 'manual';
-  positions = new Map(JSON.parse(sessionStorage.getItem(POSITIONS) ?? '[]') as [string, number][]);
+/** Adopts the shown entry, and scrolls to where the user left it. */
+function adoptEntry(): void {
+  restoring.abort();
   const state = history.state as string | null;
   entry = state ?? newEntry();
+  // Only the browser makes entries without a state: for a new document, or a link to a part of the page.
   if (state === null) history.replaceState(entry, '');
-  const position = positions.get(entry);
-  if (position !== undefined) restoreScroll(position);
-  addEventListener('pagehide', () => {
-    positions.set(entry, scrollY);
-    sessionStorage.setItem(POSITIONS, JSON.stringify([...positions]));
-  });
+  const position = sessionStorage.getItem(positionKey());
+  if (position !== null) restoreScroll(Number(position));
 }
 
 /** Navigates to a path of the console. Adds no history entry if `replace` is set or the page is already shown. */
 export function go(to: string, { replace = false }: { replace?: boolean } = {}): void {
   const { pathname: previousPath, search, hash } = location;
-  endRestoring();
+  restoring.abort();
   if (replace || to === previousPath + search + hash) history.replaceState(entry, '', to);
   else {
-    positions.set(entry, scrollY);
+    savePosition();
     entry = newEntry();
     history.pushState(entry, '', to);
   }
@@ -141,8 +121,14 @@ function linkOf(event: MouseEvent): URL | null {
 
 /** Handles clicks on links of the console, and back and forward. Called once. */
 export function startRouter(): void {
-  restoreEntry();
-  addEventListener('popstate', ({ state }) => showEntry(state));
+  history.scrollRestoration = 'manual';
+  adoptEntry();
+  addEventListener('popstate', () => {
+    savePosition();
+    url.value = readUrl();
+    adoptEntry();
+  });
+  addEventListener('pagehide', savePosition);
   document.addEventListener('click', (event) => {
     const clicked = linkOf(event);
     if (clicked === null) return;
