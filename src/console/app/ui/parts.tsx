@@ -5,7 +5,7 @@ import { type ComponentChildren, type ComponentProps, Fragment } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { historyNote } from '../api/api.ts';
 import type { Loaded } from '../api/use-answer.ts';
-import { plural, visible } from '../chain/format.ts';
+import { count, plural, visible } from '../chain/format.ts';
 import { url, withQuery } from './router.ts';
 
 interface PageProps {
@@ -473,8 +473,14 @@ export function Choices(props: ChoicesProps) {
   );
 }
 
-/** A part of a page, with the function that renders it. */
-export type Tab = readonly [id: string, title: ComponentChildren, content: () => ComponentChildren];
+/** A part of a page. */
+export interface Tab {
+  id: string;
+  title: string;
+  /** Number of items in the part, shown beside the title. An empty part is only listed if it is shown. */
+  size?: number | undefined;
+  content: () => ComponentChildren;
+}
 
 /**
  * Renders links to the parts of a page, and the part in the query, or the first. Each part has a separate URL, which
@@ -483,23 +489,29 @@ export type Tab = readonly [id: string, title: ComponentChildren, content: () =>
  */
 export function Tabs({ label, tabs }: { label: string; tabs: readonly Tab[] }) {
   const { path, query } = url.value;
-  const [tabId, , content] = tabs.find(([id]) => id === query.get('tab')) ?? tabs[0]!;
+  const listed = tabs.filter(({ id, size }) => size !== 0 || id === query.get('tab'));
+  const shown = listed.find(({ id }) => id === query.get('tab')) ?? listed[0]!;
   const nav = useRef<HTMLElement>(null);
   useEffect(() => {
     const [links, link] = [nav.current, nav.current?.querySelector<HTMLElement>('[aria-current]')];
     // Not `scrollIntoView`, which would also scroll the page.
     if (links && link) links.scrollTo({ left: link.offsetLeft - links.offsetLeft - link.offsetWidth });
-  }, [tabId]);
+  }, [shown.id]);
   return (
     <>
       <nav class="tabs" aria-label={label} ref={nav}>
-        {tabs.map(([id, title], index) => (
-          <a key={id} href={index === 0 ? path : `${path}?tab=${id}`} aria-current={id === tabId ? 'page' : undefined}>
+        {listed.map(({ id, title, size }, index) => (
+          <a
+            key={id}
+            href={index === 0 ? path : `${path}?tab=${id}`}
+            aria-current={id === shown.id ? 'page' : undefined}
+          >
             {title}
+            {size === undefined ? null : <span class="quiet number"> {count(size)}</span>}
           </a>
         ))}
       </nav>
-      {content()}
+      {shown.content()}
     </>
   );
 }

@@ -5,7 +5,7 @@ import { type Answer, get, RequestError } from '../../api/api.ts';
 import { tipVersion } from '../../api/live.ts';
 import { type Loaded, useAnswer, useGet, usePart } from '../../api/use-answer.ts';
 import { type Definition, parseDefinitions } from '../../chain/clarity.ts';
-import { count, visible } from '../../chain/format.ts';
+import { visible } from '../../chain/format.ts';
 import { Source, Value } from '../../ui/code.tsx';
 import { AGE, BLOCK, BLOCK_HEIGHT, TIME, TX_ID } from '../../ui/columns.tsx';
 import { nothingMatches } from '../../ui/filters.tsx';
@@ -33,15 +33,14 @@ import { idOf, MinedStatus } from '../../ui/transactions.tsx';
 import { BlockLink, ChainText, Principal, TxLink, When } from '../../ui/values.tsx';
 import { NotifyMe } from '../../ui/watches.tsx';
 import { OnDevnet } from '../devnet-pages.tsx';
-import { OtherNetwork, PrincipalHistory, principalTabs, StxFigures, usePrincipalVersion } from './principal.tsx';
-
-const ACCOUNT_TABS = ['transactions', 'received', 'sent', 'balance', 'tokens'];
-
-/** Tabs that only a deployed contract has. */
-const CODE_TABS = ['source', 'functions', 'read', 'call', 'deployer'];
-
-/** Sizes of a contract's tabs; a tab without a size isn't listed. */
-type Sizes = Readonly<Partial<Record<string, number>>>;
+import {
+  OtherNetwork,
+  PrincipalHistory,
+  principalTabs,
+  type Sizes,
+  StxFigures,
+  usePrincipalVersion,
+} from './principal.tsx';
 
 /** Returns an empty list for a contract that the chain doesn't have. @throws any other error */
 function emptyIfMissing(error: unknown): { total: null; results: [] } {
@@ -67,15 +66,6 @@ async function loadListSizes(contract: string, signal: AbortSignal): Promise<Siz
   return { calls, logs, transactions, tokens: ft + nft, received, sent };
 }
 
-/**
- * Counts definitions. The source of a simulated boot contract has none, but the node can read its interface: the tab then has no
- * size.
- */
-const definitionSizes = (defined: readonly Definition[]): Sizes => ({
-  functions: defined.length,
-  ...(defined.length === 0 ? {} : { read: defined.filter(({ kind }) => READABLE.includes(kind)).length }),
-});
-
 export function Contract({ contract }: { contract: string }) {
   const version = usePrincipalVersion(contract);
   const loaded = useGet('/extended/v3/smart-contracts/{contract_id}', {
@@ -83,42 +73,55 @@ export function Contract({ contract }: { contract: string }) {
     include: ['source_code'],
   });
   const [address = '', name = contract] = contract.split('.');
-  const source = loaded.data?.source_code ?? null;
+  const isMissing = loaded.error?.status === 404 && !loaded.error.isBeforeHistory && !BOOT_ADDRESS.test(address);
   const lists = useAnswer(`sizes of ${contract}`, (signal) => loadListSizes(contract, signal));
+  const sizes = lists.data ?? {};
+  const source = loaded.data?.source_code ?? null;
   const defined = parseDefinitions(source ?? '');
-  const sizes = { ...lists.data, ...(source === null ? {} : definitionSizes(defined)) };
   const functions = defined.flatMap(({ kind, name: functionName }) => (kind === 'public' ? [functionName] : []));
   const shared = { contract, version };
+  const onlyIf = (condition: boolean, ...parts: Tab[]): Tab[] => (condition ? parts : []);
   const tabs: readonly Tab[] = [
-    ['source', 'Source', () => <Deployment address={address} loaded={loaded} />],
-    [
-      'functions',
-      'Interface',
-      () => (
-        <Show loaded={loaded} missing={missingReason(address)}>
-          {() => <Definitions contract={contract} source={source ?? ''} api={loaded.source} />}
-        </Show>
-      ),
-    ],
-    ['read', 'Read-only calls', () => <Values {...shared} tab="read" />],
-    [
-      'call',
-      'Call a function',
-      () => <OnDevnet>{({ ContractCall }) => <ContractCall contract={contract} />}</OnDevnet>,
-    ],
-    ['calls', 'Calls', () => <ContractCalls {...shared} functions={functions} />],
-    ['logs', 'Logs', () => <Values {...shared} tab="logs" />],
-    ['deployer', 'Same deployer', () => <SameDeployer contract={contract} deployer={address} />],
-    ...principalTabs({ principal: contract, version }).filter(([id]) => ACCOUNT_TABS.includes(id)),
+    ...onlyIf(
+      !isMissing,
+      { id: 'source', title: 'Source', content: () => <Deployment address={address} loaded={loaded} /> },
+      {
+        id: 'functions',
+        title: 'Interface',
+        size: source === null ? undefined : defined.length,
+        content: () => (
+          <Show loaded={loaded} missing={missingReason(address)}>
+            {() => <Definitions contract={contract} defined={defined} api={loaded.source} />}
+          </Show>
+        ),
+      },
+      {
+        id: 'read',
+        title: 'Read-only calls',
+        // The source of a simulated boot contract defines nothing, but the node can read its interface.
+        size: defined.length === 0 ? undefined : defined.filter(({ kind }) => READABLE.includes(kind)).length,
+        content: () => <Values {...shared} tab="read" />,
+      },
+    ),
+    ...onlyIf(!isMissing && isDevnet() === true, {
+      id: 'call',
+      title: 'Call a function',
+      content: () => <OnDevnet>{({ ContractCall }) => <ContractCall contract={contract} />}</OnDevnet>,
+    }),
+    {
+      id: 'calls',
+      title: 'Calls',
+      size: sizes.calls,
+      content: () => <ContractCalls {...shared} functions={functions} />,
+    },
+    { id: 'logs', title: 'Logs', size: sizes.logs, content: () => <Values {...shared} tab="logs" /> },
+    ...onlyIf(!isMissing, {
+      id: 'deployer',
+      title: 'Same deployer',
+      content: () => <SameDeployer contract={contract} deployer={address} />,
+    }),
+    ...principalTabs({ principal: contract, version }, sizes),
   ];
-  const isMissing = loaded.error?.status === 404 && !loaded.error.isBeforeHistory && !BOOT_ADDRESS.test(address);
-  const tabParameter = url.value.query.get('tab');
-  const shownTabs = tabs.filter(
-    ([id]) =>
-      (id === tabParameter || sizes[id] !== 0) &&
-      (id !== 'call' || isDevnet() === true) &&
-      !(isMissing && CODE_TABS.includes(id)),
-  );
   return (
     <Page
       kind="Contract"
@@ -139,13 +142,7 @@ export function Contract({ contract }: { contract: string }) {
       <StxFigures principal={contract} version={version} />
       <NotifyMe kind="contract" id={contract} />
       <PrincipalHistory principal={contract} />
-      <Tabs
-        label="Parts of the contract"
-        tabs={shownTabs.map(([id, title, content]) => {
-          const size = sizes[id];
-          return [id, [title, size !== undefined && <span class="quiet number"> {count(size)}</span>], content];
-        })}
-      />
+      <Tabs label="Parts of the contract" tabs={tabs} />
     </Page>
   );
 }
@@ -195,9 +192,15 @@ const GROUPS = [
   ['Traits', ['trait']],
 ] as const satisfies readonly (readonly [string, readonly Definition['kind'][]])[];
 
-/** Renders tables of a contract's definitions by kind. @param api path of the source */
-function Definitions({ contract, source, api }: { contract: string; source: string; api: string | undefined }) {
-  const defined = parseDefinitions(source);
+interface DefinitionsProps {
+  contract: string;
+  defined: readonly Definition[];
+  /** API path of the source. */
+  api: string | undefined;
+}
+
+/** Renders tables of a contract's definitions by kind. */
+function Definitions({ contract, defined, api }: DefinitionsProps) {
   const groups = GROUPS.map(([title, kinds]) => ({
     title,
     rows: defined.filter(({ kind }) => (kinds as readonly string[]).includes(kind)),

@@ -118,9 +118,9 @@ export const Tokens = () => (
     <Tabs
       label="Kinds of tokens"
       tabs={[
-        ['fungible', 'Fungible tokens', () => <FungibleTokens />],
-        ['collections', 'Collections', () => <Collections />],
-        ['stx', 'STX', () => <StxHolders />],
+        { id: 'fungible', title: 'Fungible tokens', content: () => <FungibleTokens /> },
+        { id: 'collections', title: 'Collections', content: () => <Collections /> },
+        { id: 'stx', title: 'STX', content: () => <StxHolders /> },
       ]}
     />
   </Page>

@@ -47,18 +47,27 @@ import {
 import { Pending, PrincipalTransactions, Tokens, Transfers } from './principal-lists.tsx';
 
 export function Account({ principal }: { principal: string }) {
-  const version = usePrincipalVersion(principal);
+  const props = { principal, version: usePrincipalVersion(principal) };
   return (
     <Page kind="Account" title={principal} heading={<Copied text={principal} name="address" />}>
       <OtherNetwork principal={principal} />
-      <StxFigures principal={principal} version={version} />
+      <StxFigures {...props} />
       <div class="grid">
-        <NonceFacts principal={principal} version={version} />
-        <ActivityFacts principal={principal} version={version} />
+        <NonceFacts {...props} />
+        <ActivityFacts {...props} />
       </div>
       <NotifyMe kind="account" id={principal} />
       <PrincipalHistory principal={principal} />
-      <Tabs label="Parts of the account" tabs={principalTabs({ principal, version })} />
+      <Tabs
+        label="Parts of the account"
+        tabs={[
+          ...principalTabs(props),
+          { id: 'counterparties', title: 'Counterparties', content: () => <CounterpartiesTab {...props} /> },
+          { id: 'pending', title: 'Pending', content: () => <Pending {...props} /> },
+          { id: 'staking', title: 'Staking', content: () => <PrincipalStaking {...props} /> },
+          { id: 'names', title: 'Names', content: () => <PrincipalNames {...props} /> },
+        ]}
+      />
     </Page>
   );
 }
@@ -73,17 +82,26 @@ export function OtherNetwork({ principal }: { principal: string }) {
 export const usePrincipalVersion = (principal: string): string =>
   `${tipVersion.value} ${useUpdates({ event: 'address_tx_update', address: principal })}`;
 
-/** Returns the parts of the page of a principal. */
-export const principalTabs = (props: PrincipalProps): readonly Tab[] => [
-  ['transactions', 'Transactions', () => <PrincipalTransactions {...props} />],
-  ['received', 'STX received', () => <Transfers direction="inbound" {...props} />],
-  ['sent', 'STX sent', () => <Transfers direction="outbound" {...props} />],
-  ['balance', 'Balance', () => <BalanceTab {...props} />],
-  ['tokens', 'Tokens', () => <Tokens {...props} />],
-  ['counterparties', 'Counterparties', () => <CounterpartiesTab {...props} />],
-  ['pending', 'Pending', () => <Pending {...props} />],
-  ['staking', 'Staking', () => <PrincipalStaking {...props} />],
-  ['names', 'Names', () => <PrincipalNames {...props} />],
+/** Sizes of parts of a page, by their ids. */
+export type Sizes = Readonly<Partial<Record<string, number>>>;
+
+/** Returns the parts that the pages of accounts and contracts have. */
+export const principalTabs = (props: PrincipalProps, sizes: Sizes = {}): readonly Tab[] => [
+  {
+    id: 'transactions',
+    title: 'Transactions',
+    size: sizes.transactions,
+    content: () => <PrincipalTransactions {...props} />,
+  },
+  {
+    id: 'received',
+    title: 'STX received',
+    size: sizes.received,
+    content: () => <Transfers direction="inbound" {...props} />,
+  },
+  { id: 'sent', title: 'STX sent', size: sizes.sent, content: () => <Transfers direction="outbound" {...props} /> },
+  { id: 'balance', title: 'Balance', content: () => <BalanceTab {...props} /> },
+  { id: 'tokens', title: 'Tokens', size: sizes.tokens, content: () => <Tokens {...props} /> },
 ];
 
 /** Renders the STX of a principal: balance, available, locked, and the balance after pending transactions. */

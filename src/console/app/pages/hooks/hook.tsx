@@ -47,10 +47,10 @@ export function Hook({ id }: { id: string }) {
             <Tabs
               label="Parts of the chainhook"
               tabs={[
-                ['deliveries', 'Deliveries', () => <Deliveries hook={hook} />],
-                ['backfills', 'Backfills', () => <Backfills hook={hook.uuid} />],
-                ['definition', 'Definition', () => <Definition hook={hook} />],
-                ['receiver', 'Receivers', () => <SampleReceivers />],
+                { id: 'deliveries', title: 'Deliveries', content: () => <Deliveries hook={hook} /> },
+                { id: 'backfills', title: 'Backfills', content: () => <Backfills hook={hook.uuid} /> },
+                { id: 'definition', title: 'Definition', content: () => <Definition hook={hook} /> },
+                { id: 'receiver', title: 'Receivers', content: () => <SampleReceivers /> },
               ]}
             />
           </>
