@@ -185,14 +185,12 @@ export const ContractReads = ({ contract, parameter }: ContractReadsProps) => (
   </InterfacePanel>
 );
 
-/** Maximum characters of a link that contains the arguments. Servers reject much longer links. */
-const MAX_LINK = 2_000;
-
-/** A read, with its arguments in hex. A new time repeats it. */
+/** A read, with its arguments in hex. */
 interface ReadRequest {
   args: readonly string[];
   sender: string;
-  times: number;
+  /** Number of the read. Another number repeats the same read. */
+  number: number;
 }
 
 interface ReadFormProps extends ContractReadsProps {
@@ -200,43 +198,50 @@ interface ReadFormProps extends ContractReadsProps {
   args: readonly Argument[];
 }
 
+/** Returns the draft in the link of the page. */
+const draftInLink = (): Draft =>
+  new Map(
+    [...url.value.query]
+      .filter(([name]) => name.startsWith(ARGUMENT))
+      .map(([name, text]) => [name.slice(ARGUMENT.length), text]),
+  );
+
+/** Maximum characters of a link that contains the arguments. Servers reject much longer links. */
+const MAX_LINK = 2_000;
+
 /** Renders the form of the arguments, which is filled from the link and stored in it, and the result of the call. */
 function ReadForm({ contract, parameter, item, args }: ReadFormProps) {
-  const { query } = url.value;
-  const [draft, setDraft] = useState<Draft>(
-    () =>
-      new Map(
-        [...query].flatMap(([name, text]) => (name.startsWith(ARGUMENT) ? [[name.slice(ARGUMENT.length), text]] : [])),
-      ),
-  );
   // Every node accepts the address of an account as the sender.
   const [deployer = ''] = contract.split('.');
-  const [sender, setSender] = useState(query.get(SENDER) ?? deployer);
+  const [draft, setDraft] = useState(draftInLink);
+  const [sender, setSender] = useState(url.value.query.get(SENDER) ?? deployer);
+  const { values, mistakes } = encodeArguments(args, draft);
+  const [senderMistake = null] = encodeArguments(
+    [{ name: 'Sender', type: 'principal' }],
+    new Map([['Sender', sender]]),
+  ).mistakes;
+  const allMistakes = senderMistake === null ? mistakes : [...mistakes, senderMistake];
+  const toRequest = (number: number): ReadRequest | null =>
+    allMistakes.length > 0 ? null : { args: values.map(toHex), sender: sender.trim(), number };
+  // A link with arguments reads at once, and so does an item without any.
+  const [request, setRequest] = useState(() => (args.length === 0 || draft.size > 0 ? toRequest(0) : null));
   const [isSubmitted, setIsSubmitted] = useState(false);
-  const encodedCall = encodeArguments(args, draft);
-  const from = encodeArguments([{ name: 'Sender', type: 'principal' }], new Map([['Sender', sender]]));
-  const mistakes = [...encodedCall.mistakes, ...from.mistakes];
-  const makeRequest = (times: number): ReadRequest | null =>
-    mistakes.length > 0 ? null : { args: encodedCall.values.map(toHex), sender: sender.trim(), times };
-  const [request, setRequest] = useState(() => (args.length === 0 || draft.size > 0 ? makeRequest(0) : null));
+  const shownMistakes = isSubmitted ? allMistakes : [];
 
   const submit = () => {
     setIsSubmitted(true);
-    const nextRequest = makeRequest((request?.times ?? 0) + 1);
-    if (nextRequest === null) return;
-    setRequest(nextRequest);
-    const typed = formFields(args, draft).flatMap(({ path }) =>
-      draft.has(path) ? [[`${ARGUMENT}${path}`, draft.get(path) ?? '']] : [],
-    );
+    const newRequest = toRequest((request?.number ?? 0) + 1);
+    if (newRequest === null) return;
+    setRequest(newRequest);
+    const typed = formFields(args, draft).filter(({ path }) => draft.has(path));
     const link = withQuery({
       ...clearCall(),
       [parameter]: item.name,
-      ...Object.fromEntries(typed),
-      ...(sender === deployer ? {} : { [SENDER]: sender }),
+      ...Object.fromEntries(typed.map(({ path }) => [`${ARGUMENT}${path}`, draft.get(path) ?? ''])),
+      [SENDER]: sender === deployer ? null : sender,
     });
     if (link.length <= MAX_LINK) go(link, { replace: true });
   };
-  const shownMistakes = isSubmitted ? mistakes : [];
   return (
     <>
       <Form class="panel-body form stack" onSubmit={submit}>
@@ -246,7 +251,7 @@ function ReadForm({ contract, parameter, item, args }: ReadFormProps) {
             label="Sender"
             value={sender}
             help="The principal that is tx-sender during the call; the deployer by default"
-            mistake={shownMistakes.find(({ path }) => path === 'Sender')?.message ?? null}
+            mistake={isSubmitted ? (senderMistake?.message ?? null) : null}
             onChange={setSender}
           />
         ) : null}
@@ -297,7 +302,7 @@ interface ReadResultProps {
   request: ReadRequest;
 }
 
-function ReadResult({ contract, item: { kind, name }, request: { args, sender, times } }: ReadResultProps) {
+function ReadResult({ contract, item: { kind, name }, request: { args, sender, number } }: ReadResultProps) {
   const loaded = useAnswer(
     `read ${contract} ${kind} ${name} ${sender} ${args.join()}`,
     async (signal) => {
@@ -305,7 +310,7 @@ function ReadResult({ contract, item: { kind, name }, request: { args, sender, t
       announce(cause === null ? 'The node answered' : 'The call failed');
       return hex === null ? cause : { hex };
     },
-    times,
+    number,
   );
   return (
     <section aria-label="Result" class="result">
