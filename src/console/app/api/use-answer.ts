@@ -12,6 +12,8 @@ export interface Loaded<T> {
   error: RequestError | null;
   /** The API path of the data, if one request returns them. */
   source?: string;
+  /** Name of the query parameter for the cursor or the offset of the data, if they are a page of a list. */
+  pager?: string;
   retry(): void;
 }
 

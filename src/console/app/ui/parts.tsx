@@ -3,8 +3,9 @@
 import { signal } from '@preact/signals';
 import { type ComponentChildren, type ComponentProps, Fragment } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { historyNote } from '../api/api.ts';
-import type { Loaded } from '../api/use-answer.ts';
+import { type Answer, historyNote, type Params } from '../api/api.ts';
+import { tipVersion } from '../api/live.ts';
+import { type Loaded, useGet } from '../api/use-answer.ts';
 import { count, plural, visible } from '../chain/format.ts';
 import { url, withQuery } from './router.ts';
 
@@ -350,6 +351,21 @@ export const offsetQuery = (name = 'offset', limit = PER_PAGE): { limit: number;
   offset: Math.max(0, Number(url.value.query.get(name)) || 0),
 });
 
+/**
+ * Requests the page of a list that the URL's cursor names.
+ * @param params all others than `limit` and `cursor`
+ * @param version when it changes, the request is repeated (default: at each block)
+ * @param pager name of the query parameter for the cursor
+ */
+export function useList<P extends Parameters<typeof useGet>[0]>(
+  path: P,
+  params: Omit<Params<P>, 'limit' | 'cursor'>,
+  version: number | string = tipVersion.value,
+  pager = 'cursor',
+): Loaded<Answer<P>> {
+  return { ...useGet(path, { ...params, ...listQuery(pager) } as unknown as Params<P>, version), pager };
+}
+
 /** Returns the offsets of the pages next to a page. @param more whether the list continues after the page */
 export const neighbourOffsets = (offset: number, limit: number, more: boolean): Omit<PagerProps, 'name' | 'total'> => ({
   next: more ? String(offset + limit) : null,
@@ -384,7 +400,7 @@ interface ListFooterProps {
   page: ListPage;
   /** Word for an item, for the total: `holder`. */
   item?: string | undefined;
-  /** Name of the query parameter for the cursor (default: `cursor`) or the offset; null to show no other pages. */
+  /** Name of the query parameter for the cursor or the offset (default: the loaded list's); null to show no other pages. */
   pager?: string | null | undefined;
 }
 
@@ -416,7 +432,13 @@ function emptyText<Page extends ListPage>(page: Page, empty: ListProps<Page>['em
 }
 
 /** Renders a page of a list, and links to the others. */
-export const List = <Page extends ListPage>({ loaded, empty, item, pager, ...table }: ListProps<Page>) => (
+export const List = <Page extends ListPage>({
+  loaded,
+  empty,
+  item,
+  pager = loaded.pager,
+  ...table
+}: ListProps<Page>) => (
   <Show loaded={loaded} rows={6}>
     {(page) => (
       <>

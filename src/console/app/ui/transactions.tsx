@@ -2,14 +2,12 @@
 
 import { contractNameOf } from '../../../codec/address.ts';
 import { type ListedPending, type ListedTransaction, urlOf } from '../api/api.ts';
-import { tipVersion } from '../api/live.ts';
-import { useGet } from '../api/use-answer.ts';
 import type { ChosenFilters } from '../chain/filters.ts';
 import { stxText } from '../chain/format.ts';
 import { action, fateOf, kindOf, type Part, STATUSES } from '../chain/transaction.ts';
 import { AGE, BLOCK, TX_ID } from './columns.tsx';
 import { nothingMatches } from './filters.tsx';
-import { type Column, List, listQuery, PER_PAGE } from './parts.tsx';
+import { type Column, List, PER_PAGE, useList } from './parts.tsx';
 import { pathTo } from './router.ts';
 import { Ago, Badge, Principal } from './values.tsx';
 
@@ -114,11 +112,11 @@ interface MatchingProps {
 }
 
 /** Renders the transactions of the chain that meet conditions, newest first. */
-export function MatchingTransactions({ conditions, principal, version = tipVersion.value }: MatchingProps) {
+export function MatchingTransactions({ conditions, principal, version }: MatchingProps) {
   return (
     <List
       label="Transactions"
-      loaded={useGet('/stackside/v1/transactions', { ...listQuery(), ...conditions, principal }, version)}
+      loaded={useList('/stackside/v1/transactions', { ...conditions, principal }, version)}
       columns={MINED_COLUMNS}
       keyOf={idOf}
       empty={({ cursor: { next } }) => nothingMatches(next !== null)}

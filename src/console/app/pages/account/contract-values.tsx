@@ -10,7 +10,7 @@ import { clarityRepr } from '../../../../codec/clarity-text.ts';
 import { toHex } from '../../../../codec/hex.ts';
 import { type Answer, fetchJson } from '../../api/api.ts';
 import { interfacePath, readContract } from '../../api/node.ts';
-import { mapLoaded, useAnswer, useGet } from '../../api/use-answer.ts';
+import { mapLoaded, useAnswer } from '../../api/use-answer.ts';
 import {
   type Argument,
   type ContractFunction,
@@ -38,9 +38,9 @@ import {
   Facts,
   Failed,
   ListPanel,
-  listQuery,
   Panel,
   Show,
+  useList,
 } from '../../ui/parts.tsx';
 import { go, url, withQuery } from '../../ui/router.ts';
 import { ChainText, Principal } from '../../ui/values.tsx';
@@ -432,11 +432,8 @@ interface ContractLogsProps {
 /** Renders the prints of a contract, newest first, with columns for the fields that most logs have. */
 export function ContractLogs({ contract, version, query, children }: ContractLogsProps) {
   const [open, setOpen] = useState<ReadonlySet<string>>(new Set());
-  const loaded = useGet(
-    '/stackside/v1/smart-contracts/{contract_id}/logs',
-    { contract_id: contract, ...query, ...listQuery() },
-    version,
-  );
+  const params = { contract_id: contract, ...query };
+  const loaded = useList('/stackside/v1/smart-contracts/{contract_id}/logs', params, version);
   const withFields = (log: Log): ReadLog => ({ ...log, fields: logFields(log.value.hex) });
   const logs = mapLoaded(loaded, (page) => ({ ...page, results: page.results.map(withFields) }));
   const results = logs.data?.results ?? [];

@@ -2,7 +2,6 @@
 
 import { contractNameOf } from '../../../../codec/address.ts';
 import { type Answer, get, RequestError } from '../../api/api.ts';
-import { tipVersion } from '../../api/live.ts';
 import { type Loaded, useAnswer, useGet, usePart } from '../../api/use-answer.ts';
 import { type Definition, parseDefinitions } from '../../chain/clarity.ts';
 import { visible } from '../../chain/format.ts';
@@ -19,13 +18,13 @@ import {
   DataPanel,
   Empty,
   ListPanel,
-  listQuery,
   Page,
   Panel,
   Show,
   type Tab,
   TablePanel,
   Tabs,
+  useList,
 } from '../../ui/parts.tsx';
 import { go, pathTo, url, withQuery } from '../../ui/router.ts';
 import { isDevnet } from '../../ui/server-status.tsx';
@@ -270,11 +269,11 @@ interface ContractCallsProps {
 
 function ContractCalls({ contract, functions, version }: ContractCallsProps) {
   const name = url.value.query.get(FUNCTION);
-  const params = { contract_id: contract, function_name: name, ...searchQuery('arg'), ...listQuery() };
+  const params = { contract_id: contract, function_name: name, ...searchQuery('arg') };
   return (
     <ListPanel
       title={name === null ? 'Calls' : `Calls of ${visible(name)}`}
-      loaded={useGet('/stackside/v1/smart-contracts/{contract_id}/calls', params, version)}
+      loaded={useList('/stackside/v1/smart-contracts/{contract_id}/calls', params, version)}
       keyOf={idOf}
       empty="No transaction matches. Calls by other contracts are not listed."
       stacked
@@ -347,7 +346,7 @@ function SameDeployer({ contract, deployer }: { contract: string; deployer: stri
   return (
     <ListPanel
       title="Contracts of the same deployer"
-      loaded={useGet('/stackside/v1/transactions', { ...listQuery(), ...conditions }, tipVersion.value)}
+      loaded={useList('/stackside/v1/transactions', conditions)}
       keyOf={idOf}
       empty={({ cursor: { next } }) =>
         next === null ? 'No transaction of this account deployed a contract.' : nothingMatches(true)

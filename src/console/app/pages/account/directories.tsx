@@ -2,10 +2,20 @@
 
 import { type Answer, get } from '../../api/api.ts';
 import { tipVersion } from '../../api/live.ts';
-import { type Loaded, useAnswer, useGet } from '../../api/use-answer.ts';
+import { type Loaded, useAnswer } from '../../api/use-answer.ts';
 import { addDays, count } from '../../chain/format.ts';
 import { CONTRACT, HOLDER, toUnix } from '../../ui/columns.tsx';
-import { ButtonLink, Choices, type Column, choiceOf, ListPanel, listQuery, Page, Tabs } from '../../ui/parts.tsx';
+import {
+  ButtonLink,
+  Choices,
+  type Column,
+  choiceOf,
+  ListPanel,
+  listQuery,
+  Page,
+  Tabs,
+  useList,
+} from '../../ui/parts.tsx';
 import { pathTo, url, withQuery } from '../../ui/router.ts';
 import { isDevnet } from '../../ui/server-status.tsx';
 import { Ago, Asset, Badge, BlockLink, ChainText, Meter, Stx, TokenAmount } from '../../ui/values.tsx';
@@ -51,11 +61,11 @@ const TRAITS = [
   ['sip-013', 'Semi-fungible'],
 ] as const;
 
-const dayQuery = () => ({ ...listQuery(), day: url.value.query.get('day') });
+const dayQuery = () => ({ day: url.value.query.get('day') });
 
 export function Contracts() {
   const [order, trait] = [choiceOf('order', ORDERS), choiceOf('trait', TRAITS)];
-  const contracts = useGet('/stackside/v1/contracts', { order, trait, ...dayQuery() }, tipVersion.value);
+  const contracts = useList('/stackside/v1/contracts', { order, trait, ...dayQuery() });
   const none = order === 'newest' ? 'No such contract was deployed.' : 'No such contract was called on this day.';
   return (
     <Page
@@ -137,7 +147,7 @@ const emptyText = (order: string, kind: string): string =>
 
 function FungibleTokens() {
   const order = choiceOf('order', TOKEN_ORDERS);
-  const tokens = useGet('/stackside/v1/tokens/ft', { order, ...dayQuery() }, tipVersion.value);
+  const tokens = useList('/stackside/v1/tokens/ft', { order, ...dayQuery() });
   return (
     <>
       <Choices label="Order" name="order" choices={TOKEN_ORDERS} chosen={order} />
@@ -173,7 +183,7 @@ function FungibleTokens() {
 
 function Collections() {
   const order = choiceOf('order', TOKEN_ORDERS);
-  const collections = useGet('/stackside/v1/tokens/nft', { order, ...dayQuery() }, tipVersion.value);
+  const collections = useList('/stackside/v1/tokens/nft', { order, ...dayQuery() });
   return (
     <>
       <Choices label="Order" name="order" choices={TOKEN_ORDERS} chosen={order} />

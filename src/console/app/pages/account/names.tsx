@@ -5,7 +5,7 @@ import { tipVersion } from '../../api/live.ts';
 import { mapLoaded, useGet } from '../../api/use-answer.ts';
 import { count, exactTime, visible, words } from '../../chain/format.ts';
 import { Form, TextField } from '../../ui/form.tsx';
-import { Button, Choices, Empty, ListPanel, listQuery, Page, Panel, Scrollable, Show } from '../../ui/parts.tsx';
+import { Button, Choices, Empty, ListPanel, Page, Panel, Scrollable, Show, useList } from '../../ui/parts.tsx';
 import { go, pathTo, url } from '../../ui/router.ts';
 import { Badge, Hash, NameLink, Principal, TxLink } from '../../ui/values.tsx';
 import { NotifyMe } from '../../ui/watches.tsx';
@@ -45,7 +45,7 @@ function NamespaceNames({ namespace, fallback, all }: { namespace: string; fallb
   return (
     <ListPanel
       title={`Names of .${namespace}`}
-      loaded={useGet('/stackside/v1/names', { namespace, ...listQuery() }, tipVersion.value)}
+      loaded={useList('/stackside/v1/names', { namespace })}
       aside={
         <Choices
           label="Namespaces"

@@ -1,13 +1,12 @@
 /** Lists of a principal: its transactions, pending ones, transfers of STX, tokens, and transfers of one token. */
 
-import { useGet } from '../../api/use-answer.ts';
 import { CHAIN_FILTERS, parseFilters } from '../../chain/filters.ts';
 import { hexToText, visible } from '../../chain/format.ts';
 import { action, directionOf } from '../../chain/transaction.ts';
 import { NftLink } from '../../ui/code.tsx';
 import { AGE, BLOCK, TRANSACTION } from '../../ui/columns.tsx';
 import { FilteredPanel } from '../../ui/filters.tsx';
-import { List, ListPanel, listQuery } from '../../ui/parts.tsx';
+import { List, ListPanel, useList } from '../../ui/parts.tsx';
 import { url, withQuery } from '../../ui/router.ts';
 import {
   Fee,
@@ -58,7 +57,7 @@ export function PrincipalTransactions({ principal, version }: PrincipalProps) {
 const AllTransactions = ({ principal, version }: PrincipalProps) => (
   <List
     label="Transactions"
-    loaded={useGet('/extended/v3/principals/{principal}/transactions', { principal, ...listQuery() }, version)}
+    loaded={useList('/extended/v3/principals/{principal}/transactions', { principal }, version)}
     item="transaction"
     keyOf={({ transaction }) => transaction.tx_id}
     empty="No transaction concerns this principal."
@@ -103,11 +102,7 @@ export function Transfers({ principal, direction, version }: PrincipalProps & { 
   return (
     <ListPanel
       title={isInbound ? 'STX received' : 'STX sent'}
-      loaded={useGet(
-        `/extended/v3/principals/{principal}/transfers/stx/${direction}`,
-        { principal, ...listQuery() },
-        version,
-      )}
+      loaded={useList(`/extended/v3/principals/{principal}/transfers/stx/${direction}`, { principal }, version)}
       aside={<CsvLink principal={principal} />}
       item="transfer"
       keyOf={eventKey}
@@ -141,7 +136,7 @@ export function Transfers({ principal, direction, version }: PrincipalProps & { 
 export const Pending = ({ principal, version }: PrincipalProps) => (
   <ListPanel
     title="Pending transactions"
-    loaded={useGet('/extended/v3/principals/{principal}/mempool/transactions', { principal, ...listQuery() }, version)}
+    loaded={useList('/extended/v3/principals/{principal}/mempool/transactions', { principal }, version)}
     item="transaction"
     columns={PENDING_COLUMNS}
     keyOf={idOf}
@@ -173,8 +168,7 @@ export function Tokens(props: PrincipalProps) {
 const FungibleTokens = ({ principal, version }: PrincipalProps) => (
   <ListPanel
     title="Fungible tokens"
-    loaded={useGet('/extended/v3/principals/{principal}/balances/ft', { principal, ...listQuery('ft') }, version)}
-    pager="ft"
+    loaded={useList('/extended/v3/principals/{principal}/balances/ft', { principal }, version, 'ft')}
     aside={<CsvLink principal={principal} />}
     keyOf={({ asset_identifier: asset }) => asset}
     empty="The principal holds no fungible token."
@@ -208,7 +202,7 @@ const FungibleTokens = ({ principal, version }: PrincipalProps) => (
 const NonFungibleTokens = ({ principal, version }: PrincipalProps) => (
   <ListPanel
     title="Non-fungible tokens"
-    loaded={useGet('/extended/v3/principals/{principal}/balances/nft', { principal, ...listQuery() }, version)}
+    loaded={useList('/extended/v3/principals/{principal}/balances/nft', { principal }, version)}
     item="token"
     keyOf={({ asset_identifier: asset, value }) => `${asset} ${value.hex}`}
     empty="The principal holds no non-fungible token."
@@ -224,10 +218,11 @@ const NonFungibleTokens = ({ principal, version }: PrincipalProps) => (
 );
 
 function TokenMoves({ principal, asset, version }: PrincipalProps & { asset: string }) {
-  const moves = useGet(
+  const moves = useList(
     '/extended/v3/principals/{principal}/transfers/ft/{asset_identifier}',
-    { principal, asset_identifier: asset, ...listQuery(CURSOR) },
+    { principal, asset_identifier: asset },
     version,
+    CURSOR,
   );
   return (
     <ListPanel
@@ -240,7 +235,6 @@ function TokenMoves({ principal, asset, version }: PrincipalProps & { asset: str
         </>
       }
       item="transfer"
-      pager={CURSOR}
       keyOf={eventKey}
       empty="The principal neither sent nor received this token."
       stacked

@@ -15,12 +15,12 @@ import {
   type Figure,
   Figures,
   ListPanel,
-  listQuery,
   Page,
   Problem,
   Show,
   type Tab,
   Tabs,
+  useList,
 } from '../../ui/parts.tsx';
 import { pathTo } from '../../ui/router.ts';
 import { server } from '../../ui/server-status.tsx';
@@ -177,12 +177,7 @@ function PrincipalStaking({ principal, version }: PrincipalProps) {
       </div>
       <ListPanel
         title="Bonds"
-        loaded={useGet(
-          '/extended/v3/principals/{principal}/staking/bonds',
-          { principal, ...listQuery('bonds') },
-          version,
-        )}
-        pager="bonds"
+        loaded={useList('/extended/v3/principals/{principal}/staking/bonds', { principal }, version, 'bonds')}
         keyOf={({ bond_index: bond }) => String(bond)}
         empty="The principal is in no bond."
         stacked
@@ -207,13 +202,11 @@ function PrincipalStaking({ principal, version }: PrincipalProps) {
 }
 
 function CycleRewards({ principal, version }: PrincipalProps) {
-  const params = { principal, ...listQuery('cycles') };
   return (
     <ListPanel
       title="Rewards by cycle"
-      loaded={useGet('/stackside/v1/principals/{principal}/staking-rewards', params, version)}
+      loaded={useList('/stackside/v1/principals/{principal}/staking-rewards', { principal }, version, 'cycles')}
       item="row"
-      pager="cycles"
       keyOf={({ cycle, pox_version: pox, type, bond_index: bond }) => `${cycle} ${pox} ${type} ${bond}`}
       empty="The principal stacked in no cycle."
       stacked

@@ -15,13 +15,13 @@ import {
   Empty,
   Figures,
   ListPanel,
-  listQuery,
   offsetQuery,
   Page,
   Panel,
   Scrollable,
   Show,
   Tabs,
+  useList,
 } from '../../ui/parts.tsx';
 import {
   Asset,
@@ -123,11 +123,10 @@ function Fungible({ asset, supply }: { asset: string; supply: string }) {
 }
 
 function Holders({ asset, supply }: { asset: string; supply: string }) {
-  const params = { asset_identifier: asset, ...listQuery() };
   return (
     <ListPanel
       title="Holders"
-      loaded={useGet('/extended/v3/tokens/ft/{asset_identifier}/holders', params, tipVersion.value)}
+      loaded={useList('/extended/v3/tokens/ft/{asset_identifier}/holders', { asset_identifier: asset })}
       item="holder"
       keyOf={({ principal }) => principal}
       empty="Nobody holds the token."
@@ -150,11 +149,10 @@ function Holders({ asset, supply }: { asset: string; supply: string }) {
 }
 
 function TokenTransfers({ asset }: { asset: string }) {
-  const params = { asset_identifier: asset, ...listQuery() };
   return (
     <ListPanel
       title="Transfers"
-      loaded={useGet('/stackside/v1/tokens/ft/{asset_identifier}/transfers', params, tipVersion.value)}
+      loaded={useList('/stackside/v1/tokens/ft/{asset_identifier}/transfers', { asset_identifier: asset })}
       aside={<SmallestUnit asset={asset} />}
       keyOf={({ tx_id, event_index }) => `${tx_id} ${event_index}`}
       empty="The token has no transfers, mints or burns."
@@ -272,8 +270,8 @@ const OwnedNft = ({ asset, value }: { asset: string; value: string }) => (
 
 /** Renders the page of a non-fungible token, with its history of owners. */
 export function Nft({ asset, value }: { asset: string; value: string }) {
-  const params = { asset_identifier: asset, value, ...listQuery() };
-  const history = useGet('/extended/v3/tokens/nft/{asset_identifier}/{value}/history', params, tipVersion.value);
+  const params = { asset_identifier: asset, value };
+  const history = useList('/extended/v3/tokens/nft/{asset_identifier}/{value}/history', params);
   return (
     <Page kind="Non-fungible token" title={`${visible(assetNameOf(asset))} ${visible(tokenLabel(value))}`}>
       {history.data === null || history.data.total === 0 ? null : <OwnedNft asset={asset} value={value} />}

@@ -6,7 +6,7 @@ import { useAnswer, useGet } from '../../api/use-answer.ts';
 import { branchRows, FATES, orphanedBlock } from '../../chain/blocks.ts';
 import { count } from '../../chain/format.ts';
 import { DROP_REASONS, kindOf } from '../../chain/transaction.ts';
-import { type Column, Empty, Footer, ListPanel, listQuery, Page, Panel, Show, TablePanel } from '../../ui/parts.tsx';
+import { type Column, Empty, Footer, ListPanel, Page, Panel, Show, TablePanel, useList } from '../../ui/parts.tsx';
 import { pathTo } from '../../ui/router.ts';
 import { Ago, Badge, BitcoinBlockLink, BlockLink, Hash, TxLink, When } from '../../ui/values.tsx';
 import { ForkDeliveries } from '../hooks/related-deliveries.tsx';
@@ -43,7 +43,7 @@ export const Forks = () => (
   <Page title="Forks" lead="Branches of blocks that are not on the chain, as this server saw them.">
     <ListPanel
       title="Forks"
-      loaded={useGet('/stackside/v1/forks', listQuery(), tipVersion.value)}
+      loaded={useList('/stackside/v1/forks', {})}
       columns={COLUMNS}
       keyOf={({ index_block_hash: hash }) => hash}
       empty="No fork was seen."

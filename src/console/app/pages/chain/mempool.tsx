@@ -15,12 +15,12 @@ import {
   DataPanel,
   List,
   ListPanel,
-  listQuery,
   Page,
   Panel,
   PER_PAGE,
   Show,
   Table,
+  useList,
 } from '../../ui/parts.tsx';
 import { pathTo, url, withQuery } from '../../ui/router.ts';
 import { idOf, PENDING_COLUMNS } from '../../ui/transactions.tsx';
@@ -123,7 +123,7 @@ interface MatchingPendingProps {
 const MatchingPending = ({ conditions, version, isActive }: MatchingPendingProps) => (
   <List
     label="Pending transactions"
-    loaded={useGet('/stackside/v1/mempool/transactions', { ...listQuery(), ...conditions }, version)}
+    loaded={useList('/stackside/v1/mempool/transactions', conditions, version)}
     item="transaction"
     columns={PENDING_COLUMNS}
     keyOf={idOf}

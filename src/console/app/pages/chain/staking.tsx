@@ -2,7 +2,7 @@
 import { tip } from '../../api/live.ts';
 import { useGet } from '../../api/use-answer.ts';
 import { count, percent } from '../../chain/format.ts';
-import { ListPanel, listQuery, Page, PER_PAGE, Tabs } from '../../ui/parts.tsx';
+import { ListPanel, Page, PER_PAGE, Tabs, useList } from '../../ui/parts.tsx';
 import { url, withQuery } from '../../ui/router.ts';
 import { Badge, BitcoinBlockLink, BlockLink, Btc, Hash, Meter, Principal, Stx } from '../../ui/values.tsx';
 import { Payments } from './bitcoin.tsx';
@@ -105,7 +105,7 @@ function CycleSigners({ cycle }: { cycle: number }) {
 const Signers = () => (
   <ListPanel
     title="Signers of pox-5"
-    loaded={useGet('/extended/v3/staking/signers', listQuery(), bitcoinVersion())}
+    loaded={useList('/extended/v3/staking/signers', {}, bitcoinVersion())}
     keyOf={({ signer }) => signer}
     empty="No signer registered a key yet."
     columns={[
@@ -122,7 +122,7 @@ const BOND_TONES: Readonly<Record<string, 'ok' | 'accent' | 'plain'>> = { active
 
 function Bonds() {
   const bondParameter = url.value.query.get('bond');
-  const bonds = useGet('/extended/v3/staking/bonds', listQuery('bonds'), bitcoinVersion());
+  const bonds = useList('/extended/v3/staking/bonds', {}, bitcoinVersion(), 'bonds');
   const results = bonds.data?.results ?? [];
   const defaultBond = results.find(({ registrations }) => registrations.registered_count > 0) ?? results[0];
   const bond = bonds.data === null || bondParameter === null ? defaultBond?.index : Number(bondParameter);
@@ -131,7 +131,6 @@ function Bonds() {
       <ListPanel
         title="Bonds"
         loaded={bonds}
-        pager="bonds"
         keyOf={({ index }) => String(index)}
         empty="No bond was set up yet."
         columns={[
@@ -168,12 +167,16 @@ function Bonds() {
 }
 
 function Registrations({ bond }: { bond: number }) {
-  const params = { bond_index: bond, ...listQuery('registrations') };
+  const version = bitcoinVersion();
   return (
     <ListPanel
       title={`Registrations for bond ${bond}`}
-      loaded={useGet('/extended/v3/staking/bonds/{bond_index}/registrations', params, bitcoinVersion())}
-      pager="registrations"
+      loaded={useList(
+        '/extended/v3/staking/bonds/{bond_index}/registrations',
+        { bond_index: bond },
+        version,
+        'registrations',
+      )}
       keyOf={({ staker }) => staker}
       empty="Nobody has registered yet."
       columns={[

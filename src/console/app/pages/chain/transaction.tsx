@@ -37,7 +37,6 @@ import {
   type Fact,
   JsonLink,
   List,
-  listQuery,
   neighbourOffsets,
   offsetQuery,
   Page,
@@ -48,6 +47,7 @@ import {
   Show,
   Table,
   TablePanel,
+  useList,
 } from '../../ui/parts.tsx';
 import { url } from '../../ui/router.ts';
 import { idOf, MatchingTransactions, MINED_COLUMNS, Sentence, Status, searchPath } from '../../ui/transactions.tsx';
@@ -479,7 +479,7 @@ export function Transactions() {
 const AllTransactions = () => (
   <List
     label="Transactions"
-    loaded={useGet('/extended/v3/transactions', listQuery(), tipVersion.value)}
+    loaded={useList('/extended/v3/transactions', {})}
     item="transaction"
     columns={MINED_COLUMNS}
     keyOf={idOf}

@@ -16,13 +16,13 @@ import {
   Copy,
   Figures,
   ListPanel,
-  listQuery,
   Page,
   Panel,
   Problem,
   Scrollable,
   Show,
   Tabs,
+  useList,
 } from '../../ui/parts.tsx';
 import { go, pathTo } from '../../ui/router.ts';
 import { Ago, Badge, Due, Meter, When } from '../../ui/values.tsx';
@@ -214,7 +214,7 @@ function TestDelivery({ hook }: { hook: string }) {
 const BACKFILL_TONES = { queued: 'wait', running: 'wait', completed: 'ok', cancelled: 'plain', failed: 'bad' } as const;
 
 function Backfills({ hook }: { hook: string }) {
-  const backfills = useGet('/chainhooks/me/{uuid}/backfills', { uuid: hook, ...listQuery() }, hookVersion());
+  const backfills = useList('/chainhooks/me/{uuid}/backfills', { uuid: hook }, hookVersion());
   const { run, problem } = useAction();
   const cancel = (job: string) =>
     run(() => remove('/chainhooks/me/{uuid}/backfills/{job}', { uuid: hook, job }), 'The backfill is cancelled', {
