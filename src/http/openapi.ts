@@ -271,7 +271,7 @@ function publishedOperation(routedPath: string, operation: Operation): { path: s
 }
 
 /** Adds an answer as the example of its schema; for a list, also as the examples of its items. The first example is used. */
-function addExamples(schemas: Record<string, Json>, schema: TSchema | undefined, answer: unknown): void {
+function addExamples(schemas: Record<string, Schema>, schema: TSchema | undefined, answer: unknown): void {
   if (schema === undefined || answer === undefined) return;
   const { results, ...others } = answer as { results?: unknown[] };
   if (schema.extends !== undefined && results !== undefined) {
@@ -283,93 +283,123 @@ function addExamples(schemas: Record<string, Json>, schema: TSchema | undefined,
   if (component !== undefined) component.examples ??= [answer];
 }
 
-type Json = Record<string, unknown>;
+/** A schema of a route, or of the document. Only the members that this file reads have a type. */
+interface Schema {
+  [member: string]: unknown;
+  /** Its name among the components. */
+  $id?: string | undefined;
+  $ref?: string;
+  type?: string | string[];
+  const?: unknown;
+  enum?: unknown[];
+  description?: string | undefined;
+  examples?: unknown[];
+  properties?: Record<string, Schema>;
+  required?: string[];
+  additionalProperties?: unknown;
+  patternProperties?: Record<string, Schema>;
+  anyOf?: Schema[];
+  /** The schema whose members it also has. */
+  extends?: Schema;
+}
 
 /**
  * Replaces schemas that have a name by references, and returns them by name. Unions take the form that client generators handle
  * best: literals become an `enum`, null a type, and objects with a discriminating property `oneOf` with a `discriminator`.
  * @throws Error if two schemas have the same name
  */
-function withReferences<T>(value: T): { value: T; schemas: Record<string, Json> } {
-  const schemas: Record<string, Json> = {};
+function withReferences<T>(value: T): { value: T; schemas: Record<string, Schema> } {
+  const schemas: Record<string, Schema> = {};
   /** Results by schema, since schemas occur many times. */
   const results = new Map<object, unknown>();
 
-  function referring(part: unknown): unknown {
+  function referring<Part>(part: Part): Part {
     if (typeof part !== 'object' || part === null) return part;
-    if (!results.has(part)) results.set(part, Array.isArray(part) ? part.map(referring) : writeSchema(part as Json));
-    return results.get(part);
+    if (!results.has(part)) results.set(part, Array.isArray(part) ? part.map(referring) : writeSchema(part as Schema));
+    return results.get(part) as Part;
   }
 
-  function writeSchema({ $id, anyOf, patternProperties, extends: kind, rule, ...rest }: Json): Json {
-    if (kind !== undefined) return writeSchema({ ...extending(kind as Json, rest), $id });
-    const schema = {
-      ...(anyOf === undefined ? {} : union(anyOf as Json[], $id as string | undefined)),
+  function writeSchema({ $id: name, anyOf, patternProperties, extends: base, rule, ...rest }: Schema): Schema {
+    if (base !== undefined) return writeSchema({ ...extending(base, rest), $id: name });
+    const schema: Schema = {
+      ...(anyOf === undefined ? {} : union(anyOf, name)),
       ...(patternProperties === undefined
         ? {}
-        : { additionalProperties: referring(Object.values(patternProperties as object)[0]) }),
-      ...Object.fromEntries(Object.entries(rest).map(([name, member]) => [name, referring(member)])),
+        : { additionalProperties: referring(Object.values(patternProperties)[0]) }),
+      ...Object.fromEntries(Object.entries(rest).map(([member, part]) => [member, referring(part)])),
     };
-    if ($id === undefined) return schema;
-    const name = $id as string;
+    if (name === undefined) return schema;
     if (schemas[name] !== undefined && !Bun.deepEquals(schemas[name], schema))
       throw new Error(`two schemas have the name ${name}`);
     schemas[name] = schema;
     return { $ref: `#/components/schemas/${name}` };
   }
 
-  function union(branches: readonly Json[], name: string | undefined): Json {
-    const words = wordsOf({ anyOf: branches });
+  function union(branches: readonly Schema[], name: string | undefined): Schema {
+    const words = wordsOf({ anyOf: [...branches] });
     if (words.length > 0) return { type: 'string', enum: words };
-    const discriminator = name === undefined ? null : discriminatorOf(branches);
-    if (discriminator !== null) {
-      const names = branches.map(
-        ({ $id }, index) => $id ?? `${capitalised(discriminator.words[index]?.[0] ?? '')}${name}`,
-      );
-      const base = commonTo(`${name}Base`, branches);
-      const oneOf = branches.map((branch, index) => writeSchema({ ...extending(base, branch), $id: names[index] }));
-      const mapping = Object.fromEntries(
-        discriminator.words.flatMap((branchWords, index) => branchWords.map((word) => [word, oneOf[index]?.$ref])),
-      );
-      return { oneOf, discriminator: { propertyName: discriminator.property, mapping } };
+    if (name !== undefined) {
+      const discriminator = discriminatorOf(branches);
+      if (discriminator !== null) return discriminated(branches, discriminator, name);
     }
-    const [first, second, ...others] = branches.map(referring) as Json[];
-    if (typeof first?.type === 'string' && second?.type === 'null' && others.length === 0) {
-      const { const: only, enum: words = only === undefined ? undefined : [only], ...rest } = first;
-      const choice = words === undefined ? {} : { enum: [...(words as unknown[]), null] };
-      return { ...rest, type: [first.type, 'null'], ...choice };
-    }
-    return { anyOf: [first, second, ...others] };
+    const written = branches.map(referring);
+    return nullable(written) ?? { anyOf: written };
   }
 
-  /** Writes an object schema as `allOf` of a base and its additional members. */
-  function extending(base: Json | null, { properties, required, description, ...rest }: Json): Json {
-    if (base === null) return { ...rest, required, properties, description };
-    const isOwn = (name: string) => !Object.hasOwn(base.properties as Json, name);
-    return {
-      description,
-      type: 'object',
-      allOf: [base],
-      required: ((required ?? []) as string[]).filter(isOwn),
-      properties: Object.fromEntries(Object.entries(properties as Json).filter(([name]) => isOwn(name))),
-    };
+  /** Writes a union of objects, with a base for their common members. */
+  function discriminated(branches: readonly Schema[], { property, words }: Discriminator, name: string): Schema {
+    const base = commonTo(`${name}Base`, branches);
+    const oneOf = branches.map((branch, index) => {
+      const $id = branch.$id ?? `${capitalised(words[index]?.[0] ?? '')}${name}`;
+      return writeSchema({ ...extending(base, branch), $id });
+    });
+    const mapping = Object.fromEntries(
+      words.flatMap((branchWords, index) => branchWords.map((word) => [word, oneOf[index]?.$ref])),
+    );
+    return { oneOf, discriminator: { propertyName: property, mapping } };
   }
 
-  return { value: referring(value) as T, schemas };
+  return { value: referring(value), schemas };
+}
+
+/** Returns a union of a type and null as one schema with both types; null for other unions. */
+function nullable([first = {}, second, ...others]: readonly Schema[]): Schema | null {
+  const { const: only, enum: words = only === undefined ? undefined : [only], ...rest } = first;
+  if (typeof rest.type !== 'string' || second?.type !== 'null' || others.length > 0) return null;
+  return { ...rest, type: [rest.type, 'null'], ...(words === undefined ? {} : { enum: [...words, null] }) };
+}
+
+/** Returns an object schema as `allOf` of a base and its additional members. */
+function extending(base: Schema | null, { properties = {}, required = [], description, ...rest }: Schema): Schema {
+  if (base === null) return { ...rest, required, properties, description };
+  const isOwn = (name: string) => !Object.hasOwn(base.properties ?? {}, name);
+  return {
+    description,
+    type: 'object',
+    allOf: [base],
+    required: required.filter(isOwn),
+    properties: Object.fromEntries(Object.entries(properties).filter(([name]) => isOwn(name))),
+  };
 }
 
 /** The string literals that a schema accepts; empty if it accepts other values. */
-function wordsOf({ const: only, anyOf }: Json): string[] {
+function wordsOf({ const: only, anyOf = [] }: Schema): string[] {
   if (typeof only === 'string') return [only];
-  const words = (anyOf as Json[] | undefined)?.map(wordsOf) ?? [];
+  const words = anyOf.map(wordsOf);
   return words.every(({ length }) => length > 0) ? words.flat() : [];
 }
 
-/** The property that discriminates objects, and its literals in each of them; null if there is none. */
-function discriminatorOf(objects: readonly Json[]): { property: string; words: string[][] } | null {
-  for (const property of Object.keys((objects[0]?.properties as Json | undefined) ?? {})) {
+interface Discriminator {
+  property: string;
+  /** The literals of the property in each object. */
+  words: string[][];
+}
+
+/** Returns the property that discriminates objects; null if there is none. */
+function discriminatorOf(objects: readonly Schema[]): Discriminator | null {
+  for (const property of Object.keys(objects[0]?.properties ?? {})) {
     const words = objects.map(({ properties = {}, required = [] }) =>
-      (required as string[]).includes(property) ? wordsOf((properties as Record<string, Json>)[property] ?? {}) : [],
+      required.includes(property) ? wordsOf(properties[property] ?? {}) : [],
     );
     const all = words.flat();
     if (words.every(({ length }) => length > 0) && new Set(all).size === all.length) return { property, words };
@@ -377,26 +407,23 @@ function discriminatorOf(objects: readonly Json[]): { property: string; words: s
   return null;
 }
 
-/** A schema of the members that all objects share; null if they share too few, or allow no additional members. */
-function commonTo($id: string, objects: readonly Json[]): Json | null {
-  if (objects.some(({ additionalProperties }) => additionalProperties === false)) return null;
-  const [first, ...others] = objects.map(({ properties, required = [] }) => ({ properties, required }) as ObjectSchema);
-  const common = Object.entries(first?.properties ?? {}).filter(([name, schema]) =>
-    others.every(
-      ({ properties, required }) =>
-        Bun.deepEquals(properties[name], schema) && required.includes(name) === first?.required.includes(name),
-    ),
-  );
-  if (common.length < MIN_SHARED_MEMBERS) return null;
-  const required = first?.required.filter((name) => common.some(([member]) => member === name));
-  return { $id, type: 'object', required, properties: Object.fromEntries(common) };
-}
 /** Minimum number of shared members for a separate schema. */
 const MIN_SHARED_MEMBERS = 4;
 
-interface ObjectSchema {
-  properties: Record<string, Json>;
-  required: string[];
+/** A schema of the members that all objects share; null if they share too few, or allow no additional members. */
+function commonTo($id: string, objects: readonly Schema[]): Schema | null {
+  if (objects.some(({ additionalProperties }) => additionalProperties === false)) return null;
+  const isRequiredIn = ({ required = [] }: Schema, name: string): boolean => required.includes(name);
+  const [first = {}, ...others] = objects;
+  const common = Object.entries(first.properties ?? {}).filter(([name, schema]) =>
+    others.every(
+      (other) =>
+        Bun.deepEquals(other.properties?.[name], schema) && isRequiredIn(other, name) === isRequiredIn(first, name),
+    ),
+  );
+  if (common.length < MIN_SHARED_MEMBERS) return null;
+  const required = first.required?.filter((name) => common.some(([member]) => member === name)) ?? [];
+  return { $id, type: 'object', required, properties: Object.fromEntries(common) };
 }
 
 /** `contract_call` as a part of a schema's name: `ContractCall`. */
