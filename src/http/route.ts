@@ -430,18 +430,11 @@ function requestAnswerer(
     return make === null ? answerLater(parsed, info) : make();
   }
 
-  async function answerUnread(parsed: RouteRequest): Promise<Response> {
+  async function answerWithoutIndex(parsed: RouteRequest): Promise<Response> {
     return toResponse(await declaration.handle({ ...parsed, read: undefined, askAccount }), parsed, null);
   }
 
-  function answerParsed(parsed: RouteRequest, info: SnapshotInfo): Answer {
-    if (!snapshot) return answerUnread(parsed);
-    return long ? answerLater(parsed, info) : answerNow(parsed, info);
-  }
-
-  async function answerWithBody(parsed: RouteRequest, info: SnapshotInfo, body: Promise<unknown>): Promise<Response> {
-    return answerParsed({ ...parsed, body: await body }, info);
-  }
+  const answer = snapshot ? (long ? answerLater : answerNow) : answerWithoutIndex;
 
   /** Redirects with the tag of the target's response. Parameters are checked first, as the target would check them. */
   function redirect(location: string, request: Request, info: SnapshotInfo): Answer {
@@ -456,7 +449,9 @@ function requestAnswerer(
     if (location !== null) return redirect(location, request, info);
     const { parseRequest, readBody } = readers();
     const parsed = parseRequest(request);
-    return readBody === null ? answerParsed(parsed, info) : answerWithBody(parsed, info, readBody(request));
+    return readBody === null
+      ? answer(parsed, info)
+      : readBody(request).then((body) => answer({ ...parsed, body }, info));
   };
 }
 
