@@ -620,6 +620,33 @@ browserTest(
   },
 );
 
+browserTest('a search that failed is repeated by Enter, and a late result opens nothing on another page', async () => {
+  await using visited = await visit(server.api);
+  const { page } = visited;
+  await loaded(page);
+  const field = page.getByRole('banner').getByRole('combobox', { name: 'Search the chain' });
+  await page.route('**/stackside/v1/search?**', (route) => route.abort());
+  await field.fill('alice.btc');
+  await page.locator('#search-problem').getByText('does not answer').waitFor();
+  await page.unroute('**/stackside/v1/search?**');
+  await field.press('Enter');
+  await page.getByRole('heading', { level: 1, name: 'alice.btc' }).waitFor();
+
+  const { promise: left, resolve: leave } = Promise.withResolvers<void>();
+  await page.route('**/stackside/v1/search?**', async (route) => {
+    await left;
+    await route.continue();
+  });
+  await field.fill('bob.btc');
+  await field.press('Enter');
+  await follow(page, '/blocks');
+  await loaded(page);
+  leave();
+  // The field has lost the focus, so that screen readers hear of the answer, but nothing is shown.
+  await page.getByText(/^(\d+ results|Nothing was found\.)$/).waitFor({ state: 'attached' });
+  expect(new URL(page.url()).pathname).toBe('/blocks');
+});
+
 browserTest('a collection has further pages', async () => {
   const collection = await collectionOf(server);
   const path = `/tokens/${encodeURIComponent(collection)}`;
