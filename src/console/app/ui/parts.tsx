@@ -184,8 +184,12 @@ export const DataPanel = <T,>({ loaded, rows, missing, facts = () => [], childre
 export interface Column<Row> {
   name: string;
   /**
-   * Classes: `number` aligns at the right; `widest`, `wide` and `medium` are hidden on narrow screens; `named` shows the
-   * label before the value in stacked rows.
+   * Classes of the style sheet.
+   * - `number` aligns at the right; `nowrap` has one line.
+   * - `main` and `fill` take the remaining width: `main` is cut off, `fill` has several lines. Two columns with `half` share it.
+   *   `short` and `field` limit the width.
+   * - `widest`, `wide` and `medium` are hidden if the table is narrow, in this order.
+   * - In a stacked row, `main` or `first` is the first line, which `when` ends. `named` shows the label before the value.
    */
   class?: string;
   cell: (row: Row) => ComponentChildren;
@@ -203,11 +207,7 @@ interface TableProps<Row> {
   rows: readonly Row[];
   keyOf: (row: Row) => string;
   empty?: ComponentChildren;
-  /**
-   * Whether a row has two lines if the table is narrow: the first column, and below it all others, without hiding any.
-   * The first column has the class `main`, which takes the remaining width and is cut off, or `first`. A column with
-   * the class `when` ends the first line.
-   */
+  /** Whether a row has two lines if the table is narrow: the first column, and below it all others, without hiding any. */
   stacked?: boolean;
   /** Returns the content of a separate line below a row; null for no line. */
   below?: (row: Row) => ComponentChildren;
