@@ -118,3 +118,39 @@ test('a listed call has the functions of a contract that is deployed after it, i
   for (const { event } of [rival, block(rival, 'tip')]) open.ingest.receive(event);
   expect(await signature()).toEqual(['(define-public (join (count uint)))']);
 });
+
+test('a call has the functions of an orphaned deployment until the chain deploys the contract again', async () => {
+  using open = openNew();
+  using snapshots = watchedSnapshots(open.directory);
+  const app = appOf({ snapshots });
+  const deploy = (argument: string, nonce: number, fee: number) => {
+    const join = { name: 'join', access: 'public', args: [{ name: argument, type: 'uint128' }] };
+    const functions = [{ ...join, outputs: { type: { response: { ok: 'bool', error: 'none' } } } }];
+    const declared = { functions, variables: [], maps: [], fungible_tokens: [], non_fungible_tokens: [] };
+    return receipt(deployment(bob, nonce, fee), 0, { contract_interface: declared });
+  };
+  const [waiting, failed] = [0, 1].map((nonce) =>
+    call(alice, nonce, 200, `${bob.address}.pool`, 'join', [clarity.uint(1n)]),
+  );
+  const signatures = async () => {
+    const paths = [`tx/${waiting!.id}`, `tx/${failed!.id}`, 'tx?type=contract_call', 'tx/mempool'];
+    const answers = paths.map(async (path) => {
+      const answer = await app.handle(new Request(`http://localhost/extended/v1/${path}`));
+      return [...(await answer.text()).matchAll(/"function_signature":"([^"]*)"/g)].map(([, signature]) => signature);
+    });
+    return Promise.all(answers);
+  };
+  const joins = (argument: string): string => `(define-public (join (${argument} uint)))`;
+
+  const first = block(null, 'one');
+  for (const event of [first.event, announcement([waiting!])]) open.ingest.receive(event);
+  expect(await signatures()).toEqual([[''], [], [], ['']]);
+  open.ingest.receive(block(first, 'deployment', [deploy('amount', 0, 300)]).event);
+  expect(await signatures()).toEqual([[joins('amount')], [], [], [joins('amount')]]);
+  const second = block(first, 'two', [transfer(bob, 0, 500)]);
+  const third = block(second, 'three', [receipt(failed!, 0, { status: 'abort_by_response' })]);
+  for (const { event } of [second, third]) open.ingest.receive(event);
+  expect(await signatures()).toEqual(Array(4).fill([joins('amount')]));
+  open.ingest.receive(block(third, 'another deployment', [deploy('count', 1, 400)]).event);
+  expect(await signatures()).toEqual([[joins('count')], expect.anything(), [joins('count')], [joins('count')]]);
+});

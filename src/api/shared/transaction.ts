@@ -224,7 +224,8 @@ export { MempoolTransaction, Transaction };
 export const FoundTransaction = Type.Union([Transaction, MempoolTransaction], { $id: 'FoundTransactionV1' });
 
 /**
- * Reads the declared functions of all contracts that the transactions call. The map has no entry for unknown contracts.
+ * Reads the declared functions of all contracts that the transactions call, in any fork. The map has no entry for unknown
+ * contracts.
  */
 export function declarationsFor(read: Reader, transactions: readonly { payload: SummaryPayload }[]): Declarations {
   const functionsOfContract = new Map<string, DeclaredFunctions>();
@@ -232,7 +233,7 @@ export function declarationsFor(read: Reader, transactions: readonly { payload: 
   for (const { payload } of transactions) {
     if (payload.type !== 'contract_call' || contracts.has(payload.contractId)) continue;
     contracts.add(payload.contractId);
-    const functions = read.contracts.functions(payload.contractId);
+    const functions = read.contracts.functionsInForks(payload.contractId);
     if (functions !== undefined) functionsOfContract.set(payload.contractId, functions);
   }
   return functionsOfContract;
@@ -270,8 +271,8 @@ export const transactionRows =
     /** Whether only a fork changes the text. A contract may be deployed after a call that failed because of its absence. */
     function isFinal({ payload, block }: TransactionDetail): boolean {
       if (payload.type !== 'contract_call') return true;
-      const declaration = declarations.get(payload.contractId);
-      return declaration !== undefined && declaration.height <= block.height;
+      const height = declarations.get(payload.contractId)?.height ?? null;
+      return height !== null && height <= block.height;
     }
     return listed.map((row) => {
       if (typeof row === 'string') return jsonText(row);

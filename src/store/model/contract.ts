@@ -11,10 +11,11 @@ import type { TransactionPosition } from './transaction.ts';
 /** Declared functions of a contract, by name. */
 export type ContractFunctions = ReadonlyMap<string, AbiFunction>;
 
-/** Functions that a deployment declares, and the height of its block. */
+/** Functions that a deployment declares. */
 export interface DeclaredFunctions {
   functions: ContractFunctions;
-  height: number;
+  /** Height of the deployment's block; null if the block is orphaned. */
+  height: number | null;
 }
 
 export interface ContractLog {

@@ -210,8 +210,7 @@ export function readerOf(
     contracts: {
       ...contractQueries(db),
       ...deploymentQueries(db, orphans, limits.deployments),
-      /** Functions that a contract's newest deployment with an interface declares; undefined if there is none. */
-      functions: contractFunctionQueries(db, cache),
+      ...contractFunctionQueries(db, orphans, cache),
       /** Logs of a contract, newest first. */
       logs: contractLogQueries(db, texts),
       /** Logs and calls by their decoded values, newest first. */

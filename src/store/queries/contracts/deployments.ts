@@ -220,24 +220,42 @@ type DeploymentRow = Stored<'transactions', 'tx_id' | 'position'>;
 /** Number of cached interfaces, parsed; most calls go to few contracts. */
 const CACHED = 500;
 
-export function contractFunctionQueries(db: Database, cache: FileCache) {
+export function contractFunctionQueries(db: Database, orphans: Pick<OrphanQueries, 'deployments'>, cache: FileCache) {
   const { newest, interface: interfaceAt } = statements(db, contractFunctionsSql);
   /** Functions by the deployment's transaction id: a deployment declares the same functions in every fork. */
   const functionsCache = lruCache<string, ContractFunctions>(CACHED);
 
-  function functionsAt({ tx_id: txId, position }: DeploymentRow): ContractFunctions {
+  function functionsOf(txId: Uint8Array, interfaceOf: () => string | null | undefined): ContractFunctions {
     const key = txId.toHex();
     const cached = functionsCache.get(key);
     if (cached !== undefined) return cached;
-    const functions = contractFunctions(interfaceAt.get(position)?.contract_interface ?? '{}');
+    const functions = contractFunctions(interfaceOf() ?? '{}');
     functionsCache.set(key, functions, 1);
     return functions;
   }
 
-  return cache.memoize((contractId): DeclaredFunctions | undefined => {
+  const functions = cache.memoize((contractId): DeclaredFunctions | undefined => {
     const deployment = newest.get(contractId);
-    return deployment === null
-      ? undefined
-      : { functions: functionsAt(deployment), height: heightOf(deployment.position) };
+    if (deployment === null) return undefined;
+    const { tx_id: txId, position } = deployment;
+    const declared = functionsOf(txId, () => interfaceAt.get(position)?.contract_interface);
+    return { functions: declared, height: heightOf(position) };
   }, CACHED);
+
+  const orphanedFunctions = cache.memoize((contractId): DeclaredFunctions | undefined => {
+    const orphan = orphans
+      .deployments(contractId)
+      .find(({ transaction: { contractInterface } }) => contractInterface !== null);
+    if (orphan === undefined) return undefined;
+    const { txId, contractInterface } = orphan.transaction;
+    return { functions: functionsOf(txId, () => contractInterface), height: null };
+  }, CACHED);
+
+  return {
+    /** Functions that a contract's newest canonical deployment with an interface declares; undefined if there is none. */
+    functions,
+    /** As `functions`; if there is none, those that its highest orphaned deployment with an interface declares. */
+    functionsInForks: (contractId: string): DeclaredFunctions | undefined =>
+      functions(contractId) ?? orphanedFunctions(contractId),
+  };
 }
