@@ -12,7 +12,19 @@ import { openApi } from '../support/api/api.ts';
 import { routesOf } from '../support/api/app.ts';
 import { emptyDirectory, ingestOf, openAt, openNew, received } from '../support/data/ingest.ts';
 import { rebuild } from '../support/data/rebuild.ts';
-import { alice, announcement, block, bob, deployment, receipt, START, transfer } from '../support/events/handmade.ts';
+import {
+  alice,
+  announcement,
+  block,
+  bob,
+  call,
+  carol,
+  deployment,
+  receipt,
+  START,
+  type Transaction,
+  transfer,
+} from '../support/events/handmade.ts';
 import { addOldNames } from '../support/events/old-names.ts';
 import { candidatesOf } from '../support/generate/example-candidates.ts';
 import { targetOf } from '../support/generate/examples.ts';
@@ -36,16 +48,27 @@ test('an orphaned block that arrives without a new tip changes only the ETags of
   const [left, right] = [transfer(alice, 7, 300), transfer(bob, 8, 300)];
   const onBurn = { burn_block_height: 999 };
   const orphan = block(first, 'orphan', [left], onBurn);
-  const withInterface = receipt(deployment(alice, 0, 500), 0, {
-    contract_interface: { functions: [], variables: [], maps: [], fungible_tokens: [], non_fungible_tokens: [] },
-  });
-  const higher = block(orphan, 'higher', [receipt(right, 1), withInterface], onBurn);
+  const join = { name: 'join', access: 'public', args: [], outputs: { type: 'bool' } };
+  const withInterface = (deployed: Transaction, index: number) =>
+    receipt(deployed, index, {
+      contract_interface: { functions: [join], variables: [], maps: [], fungible_tokens: [], non_fungible_tokens: [] },
+    });
+  const deployments = [
+    withInterface(deployment(alice, 0, 500), 0),
+    withInterface(deployment(carol, 0, 500, 'vault'), 2),
+  ];
+  const higher = block(orphan, 'higher', [receipt(right, 1), ...deployments], onBurn);
   for (const { event } of [first, second, block(second, 'three'), tip, orphan]) open.ingest.receive(event);
+  const waiting = call(bob, 0, 200, `${carol.address}.vault`, 'join');
+  open.ingest.receive(announcement([waiting]));
 
   const changed = [
     '/extended/v1/block/by_burn_block_height/999',
     `/extended/v1/contract/${alice.address}.pool`,
     `/extended/v1/tx/multiple?tx_id=${left.id},${right.id}`,
+    `/extended/v1/tx/${waiting.id}`,
+    '/extended/v1/tx/mempool',
+    `/extended/v1/address/${bob.address}/mempool`,
   ];
   const unchanged = [LIST, MEMPOOL, '/extended/v2/blocks'];
   const before = new Map<string, Awaited<ReturnType<typeof askAgain>>>();

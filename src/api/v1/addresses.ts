@@ -2,7 +2,12 @@
 import { Type } from '@sinclair/typebox';
 import { fromHex, toHex } from '../../codec/hex.ts';
 import { ApiError, notFound } from '../../http/errors.ts';
-import { principalAndMempool, principal as principalTag, transaction as transactionTag } from '../../http/etag.ts';
+import {
+  mempoolAndAnyFork,
+  principalAndMempool,
+  principal as principalTag,
+  transaction as transactionTag,
+} from '../../http/etag.ts';
 import { withUntouched } from '../../http/history.ts';
 import { legacyOffsetQuery, OffsetPage, offsetPage } from '../../http/pagination.ts';
 import { route } from '../../http/route.ts';
@@ -263,7 +268,7 @@ export const addressTransactions = [
     query: { ...pageQuery, unanchored, exclude_function_args: excludeFunctionArgs },
     response: OffsetPage(MempoolTransaction),
     deprecated: { replacement: `${v3}/mempool/transactions` },
-    etag: principalAndMempool,
+    etag: mempoolAndAnyFork,
     history: 'since',
     handle: ({ params: { principal }, query, read }) => {
       const page = read.addresses.mempool(principal, query.limit, query.offset);

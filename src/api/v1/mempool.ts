@@ -1,7 +1,7 @@
 /** Pending transactions of v1, statistics of the mempool, and the fee that v1 estimates. */
 import { type Static, Type } from '@sinclair/typebox';
 import { ApiError } from '../../http/errors.ts';
-import { mempool as mempoolTag } from '../../http/etag.ts';
+import { mempoolAndAnyFork, mempool as mempoolTag } from '../../http/etag.ts';
 import { legacyOffsetQuery, OffsetPage, offsetPage } from '../../http/pagination.ts';
 import { route } from '../../http/route.ts';
 import type { PendingFeeAndSize } from '../../store/model/transaction.ts';
@@ -87,7 +87,7 @@ export const mempool = [
       exclude_function_args: excludeFunctionArgs,
     },
     response: OffsetPage(MempoolTransaction),
-    etag: mempoolTag,
+    etag: mempoolAndAnyFork,
     history: 'since',
     handle: ({ query, read }) => {
       const { limit, offset, sender_address, recipient_address, address, order_by = 'age', order = 'desc' } = query;

@@ -2,7 +2,7 @@
 import { Type } from '@sinclair/typebox';
 import { toHex } from '../../codec/hex.ts';
 import { ApiError, requireFound } from '../../http/errors.ts';
-import { chainTip, mempoolAndAnyFork, transaction as transactionTag } from '../../http/etag.ts';
+import { chainTip, type ETagKind, mempoolAndAnyFork, transaction as transactionTag } from '../../http/etag.ts';
 import { requireTransactions } from '../../http/history.ts';
 import { MaybeSerialized, serializedLazily } from '../../http/json.ts';
 import { legacyOffsetQuery, limitOrDefault, OffsetPage } from '../../http/pagination.ts';
@@ -56,6 +56,12 @@ const serialize = (
   });
 
 const normalizeTxId = normalizer(TxId);
+
+/** The tag of one transaction with the names of arguments: any fork may deploy the contract that a pending one calls. */
+const typedTransactionTag: ETagKind<{ tx_id: Uint8Array }> = (read, params) =>
+  read.transactions.state(params.tx_id)?.indexBlockHash === null
+    ? mempoolAndAnyFork(read)
+    : transactionTag(read, params);
 
 /** Order of transactions in the answer of `tx/multiple`: mined, then pending or dropped, then unknown. */
 function rank(inForks: FoundInForks | undefined): number {
@@ -180,7 +186,7 @@ export const transactions = [
     query: detailQuery,
     response: MaybeSerialized(FoundTransaction),
     notFound: 'Transaction not found',
-    etag: transactionTag,
+    etag: typedTransactionTag,
     history: 'since',
     handle: ({ params: { tx_id }, query, read }) => {
       const { event_limit, event_offset, exclude_function_args } = query;
