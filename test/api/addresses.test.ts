@@ -7,8 +7,10 @@ import { openSnapshots, type Snapshots } from '../../src/store/read/snapshots.ts
 import { checkedApp } from '../support/api/checked-app.ts';
 import type { DataDirectory } from '../support/data/data-directory.ts';
 import { ingestOf, simulatedEvents } from '../support/data/ingest.ts';
-import { alice, announcement, bob, transfer } from '../support/events/handmade.ts';
+import { memoryIndex } from '../support/data/memory-index.ts';
+import { alice, announcement, bob, drop, block as madeBlock, transfer } from '../support/events/handmade.ts';
 import { MISTYPED } from './sample-chain.ts';
+import { testApp } from './test-app.ts';
 
 const BLOCKS = 60;
 
@@ -308,6 +310,21 @@ test("the events of an address's transaction are in order, and their counts equa
     expect({ tx_id: tx.tx_id, events }).toEqual({ tx_id: tx.tx_id, events: counts });
     const indexes = list.results.map(({ event_index }) => Number(event_index));
     expect(indexes).toEqual(indexes.toSorted((a, b) => a - b));
+  }
+});
+
+test('a transaction that was only in orphaned blocks has no events, even if it is pending or dropped', async () => {
+  const [orphaned, waiting] = [transfer(alice, 0, 200), transfer(bob, 0, 200)];
+  const first = madeBlock(null, 'first');
+  const second = madeBlock(first, 'second');
+  const chain = [first, madeBlock(first, 'orphan', [orphaned]), second, madeBlock(second, 'third')];
+  const events = [...chain.map(({ event }) => event), announcement([waiting])];
+  for (const after of [[], [announcement([orphaned])], [drop([orphaned], 'TooExpensive')]]) {
+    const { json } = testApp(memoryIndex([...events, ...after]));
+    const answer = (id: string) => json(`/extended/v2/addresses/${alice.address}/transactions/${id}/events`);
+    const empty = { limit: 20, offset: 0, total: 0, results: [] };
+    expect(await answer(orphaned.id)).toMatchObject({ status: 200, body: empty });
+    expect(await answer(waiting.id)).toMatchObject({ status: 404 });
   }
 });
 

@@ -156,9 +156,8 @@ export const addressTransactionsV2 = [
     handle: ({ params: { principal, tx_id }, query, read }) => {
       const page = read.addresses.eventsOfTransaction(principal, tx_id, query.limit, query.offset);
       if (page !== undefined) return offsetPage(query, page, addressTransactionEvent);
-      // A transaction of an orphaned block moved nothing.
-      const orphan = read.transactions.findInForks(tx_id);
-      if (orphan?.mined !== true) throw notFound(UNKNOWN);
+      // A transaction of an orphaned block moved nothing, and may be pending again.
+      if (!read.transactions.isInOrphan(tx_id)) throw notFound(UNKNOWN);
       return offsetPage(query, { items: [], total: 0 }, addressTransactionEvent);
     },
   }),

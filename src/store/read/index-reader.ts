@@ -166,6 +166,8 @@ export function readerOf(
        * The canonical transaction, else a pending or dropped one, else one of an orphan; undefined if the id is unknown.
        */
       findInForks: inForks({ details, events, mempool, orphans }),
+      /** Whether an orphaned block has the transaction, which may also be mined or pending. */
+      isInOrphan: orphans.hasTransaction,
     },
     events,
     mempool: {

@@ -86,6 +86,12 @@ export function orphanQueries(
     return block === undefined || transaction === undefined ? undefined : { block, transaction };
   }
 
+  /** The highest orphan that has a transaction; undefined if there is none. */
+  function rowOfTransaction(txId: Uint8Array): Row | undefined {
+    const row = select.ofTransaction.all(txId).sort(highestFirst)[0];
+    return row === undefined || isOlder(row) ? undefined : row;
+  }
+
   return {
     sentBlock,
 
@@ -98,9 +104,12 @@ export function orphanQueries(
 
     /** A transaction in the highest orphan that has it. */
     transaction(txId: Uint8Array): OrphanedTransaction | undefined {
-      const row = select.ofTransaction.all(txId).sort(highestFirst)[0];
-      return row === undefined || isOlder(row) ? undefined : findIn(row, txId);
+      const row = rowOfTransaction(txId);
+      return row === undefined ? undefined : findIn(row, txId);
     },
+
+    /** Whether an orphan has the transaction. */
+    hasTransaction: (txId: Uint8Array): boolean => rowOfTransaction(txId) !== undefined,
 
     /** Orphaned deployments of a contract, highest block first. */
     deployments: (contractId: string): OrphanedTransaction[] =>
