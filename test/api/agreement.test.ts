@@ -19,7 +19,7 @@ import {
 import { hash, OTHER, waiting } from './sample-chain.ts';
 import { testApp } from './test-app.ts';
 
-test('the answer for several transactions uses the ids as the client wrote them', async () => {
+test('the answer for several transactions has one entry for each id, however the client wrote the id', async () => {
   const { json } = testApp();
   const [known, unknown, pending] = [hash(0x31), hash(0x99), waiting[0].id];
   const upper = (id: string) => id.slice(2).toUpperCase();
@@ -27,16 +27,13 @@ test('the answer for several transactions uses the ids as the client wrote them'
   const ids = [known, unknown, pending].flatMap(spellings);
   const { body } = await json(`/extended/v1/tx/multiple?tx_id=${ids.join(',')}&tx_id=${known}`);
   const answer = body as Record<string, { found: boolean; result: { tx_id: string } }>;
-  expect(Object.keys(answer)).toEqual([known, pending, unknown].flatMap(spellings));
+  expect(Object.keys(answer)).toEqual([known, pending, unknown]);
   for (const [id, found] of [
     [known, true],
     [pending, true],
     [unknown, false],
   ] as const) {
-    for (const spelling of spellings(id)) {
-      expect(answer[spelling]).toMatchObject({ found, result: { tx_id: id } });
-      expect(answer[spelling]).toEqual(answer[id]!);
-    }
+    expect(answer[id]).toMatchObject({ found, result: { tx_id: id } });
   }
 });
 

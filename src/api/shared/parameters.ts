@@ -14,19 +14,16 @@ import { Hash, Height, named, nullable, words } from './fields.ts';
 import { PATTERNS, RULES } from './identifiers.ts';
 import { typeWords } from './transaction.ts';
 
-const txIdText = Type.String({
-  pattern: '^(0x)?[a-fA-F0-9]{64}$',
-  rule: RULES.txId,
-  description: 'Transaction id, with or without 0x',
-  examples: example('tx_id'),
-});
-
-export const TxId = Type.Transform(txIdText).Decode(fromHex).Encode(toHex);
-
-/** A transaction id and its text as it was sent, which is the key in answers with several transactions. */
-export const SpelledTxId = Type.Transform(txIdText)
-  .Decode((spelling) => ({ spelling, id: fromHex(spelling) }))
-  .Encode(({ spelling }) => spelling);
+export const TxId = Type.Transform(
+  Type.String({
+    pattern: '^(0x)?[a-fA-F0-9]{64}$',
+    rule: RULES.txId,
+    description: 'Transaction id, with or without 0x',
+    examples: example('tx_id'),
+  }),
+)
+  .Decode(fromHex)
+  .Encode(toHex);
 
 const blockParameter = (description: string) =>
   Type.Transform(

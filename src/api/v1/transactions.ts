@@ -23,7 +23,6 @@ import {
   excludeFunctionArgs,
   LegacyAddress,
   LegacyPrincipal,
-  SpelledTxId,
   TransactionTypes,
   TxId,
   unanchored,
@@ -145,10 +144,10 @@ export const transactions = [
     operationId: 'getTransactionsById',
     summary: 'Several transactions by id',
     description:
-      'Returns several transactions, whether they are mined, pending or dropped, keyed by id as it was given. An unknown id has an entry with `found: false`.',
+      'Returns several transactions, whether they are mined, pending or dropped, keyed by id in lower case with `0x`. An unknown id has an entry with `found: false`.',
     tag,
     query: {
-      tx_id: Type.Array(SpelledTxId, { description: 'Transaction ids, separated by commas or as repeated keys' }),
+      tx_id: Type.Array(TxId, { description: 'Transaction ids, separated by commas or as repeated keys' }),
       ...detailQuery,
     },
     response: Type.Record(
@@ -162,13 +161,12 @@ export const transactions = [
     etag: mempoolAndAnyFork,
     history: 'since',
     handle: ({ query, read }) => {
-      const ids = new Map(query.tx_id.map(({ spelling, id }) => [spelling, id]));
-      const lookups = [...ids].map(([spelling, id]) => ({ spelling, id, inForks: read.transactions.findInForks(id) }));
+      const ids = new Map(query.tx_id.map((id) => [toHex(id), id]));
+      const lookups = [...ids].map(([tx_id, id]) => ({ tx_id, inForks: read.transactions.findInForks(id) }));
       lookups.sort((a, b) => rank(a.inForks) - rank(b.inForks));
-      const entries = lookups.map(({ spelling, id, inForks }) => {
-        if (inForks === undefined) return [spelling, { found: false as const, result: { tx_id: toHex(id) } }] as const;
-        const result = serialize(read, inForks, query);
-        return [spelling, { found: true as const, result }] as const;
+      const entries = lookups.map(({ tx_id, inForks }) => {
+        if (inForks === undefined) return [tx_id, { found: false as const, result: { tx_id } }] as const;
+        return [tx_id, { found: true as const, result: serialize(read, inForks, query) }] as const;
       });
       return Object.fromEntries(entries);
     },
