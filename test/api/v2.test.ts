@@ -224,6 +224,19 @@ describe('blocks', () => {
   });
 });
 
+test.each([
+  ['', 20, 0, 2],
+  ['?limit=1', 1, 0, 1],
+  ['?offset=2', 20, 2, 0],
+  ['?limit=0', 0, 0, 0],
+])(
+  'the transactions of a block on the page "%s" have the limit, offset and total',
+  async (query, limit, offset, count) => {
+    const { body } = await ask(`blocks/3/transactions${query}`);
+    expect({ ...body, results: body.results.length }).toEqual({ limit, offset, total: 2, results: count } as never);
+  },
+);
+
 describe('signatures of a block', () => {
   const [first, second] = [0x51, 0x52].map((value) => hash(value, 65));
   test.each([

@@ -3,7 +3,7 @@
 import { Type } from '@sinclair/typebox';
 import { requireFound } from '../../http/errors.ts';
 import { anyFork, block as blockTag, chainTip } from '../../http/etag.ts';
-import { legacyOffsetQuery, listOf, OffsetPage, offsetPage } from '../../http/pagination.ts';
+import { legacyOffsetQuery, listOf, OffsetPage, offsetPage, offsetQuery } from '../../http/pagination.ts';
 import { ANY_TEXT, prefixed } from '../../http/request-url.ts';
 import { route } from '../../http/route.ts';
 import type { BlockSearch } from '../../store/model/block.ts';
@@ -156,7 +156,7 @@ export const blockTransactions = [
     tag: 'Blocks (v2)',
     deprecated: { replacement: '/extended/v3/blocks/{height_or_hash}/transactions' },
     params: { height_or_hash: BlockParameter },
-    query: legacyOffsetQuery({ maximum: 50, default: 20 }),
+    query: offsetQuery({ maximum: 50, default: 20 }),
     response,
     notFound: 'Block not found',
     etag: blockTag,
