@@ -103,14 +103,19 @@ const FeeRequest = Type.Object({
 const FeeAnswer = Type.Object({ estimations: Type.Array(Type.Object({ fee: Type.Number() })) });
 
 /**
- * Replaces the fees in the node's answer by the minimum fee, in micro-STX.
+ * Replaces the fees in the node's answer, in micro-STX.
+ * @param hasRoom whether tenures are not full: each fee is then the minimum, otherwise the node's, but at least the minimum
  * @returns null if the request or the answer has another form
  */
-export function withMinimumFees(answer: unknown, request: unknown): Static<typeof FeeAnswer> | null {
+export function withOurFees(answer: unknown, request: unknown, hasRoom: boolean): Static<typeof FeeAnswer> | null {
   if (!Value.Check(FeeAnswer, answer) || !Value.Check(FeeRequest, request)) return null;
   const digits = request.transaction_payload.replace(/^0x/, '');
-  const fee = Math.max(request.estimated_len ?? 0, digits.length / 2);
-  return { ...answer, estimations: answer.estimations.map((estimation) => ({ ...estimation, fee })) };
+  const minimum = Math.max(request.estimated_len ?? 0, digits.length / 2);
+  const feeOf = (fee: number): number => (hasRoom ? minimum : Math.max(minimum, Math.round(fee)));
+  return {
+    ...answer,
+    estimations: answer.estimations.map((estimation) => ({ ...estimation, fee: feeOf(estimation.fee) })),
+  };
 }
 
 export interface ProxyOptions {
@@ -121,7 +126,7 @@ export interface ProxyOptions {
   timeoutMs?: number;
   /** Name of this process in `Via` headers. */
   via: string;
-  /** Whether fee estimates are the minimum fee while tenures are not full. */
+  /** Whether fee estimates are the minimum fee while tenures are not full, and at least the minimum fee otherwise. */
   estimatesFees: boolean;
   /** File with additional URLs that receive broadcast transactions. */
   extraEndpointsFile: string | null;
@@ -159,12 +164,12 @@ export function nodeProxy(options: ProxyOptions): Forward {
     }
   }
 
-  /** Replaces the node's estimates by the minimum fee while tenures are not full. */
-  async function withOurFees(text: string, headers: Headers, body: Uint8Array<ArrayBuffer>) {
+  /** Returns the node's response to a request for estimates, with our fees. */
+  async function estimatesFrom(text: string, headers: Headers, body: Uint8Array<ArrayBuffer>) {
     const answer = parsedJson(text);
     const request = parsedJson(new TextDecoder().decode(body));
     const loads = snapshots.read((read) => read.tenures.loads(PAST_TENURES));
-    const estimates = isQuiet(loads, await limits()) ? withMinimumFees(answer, request) : null;
+    const estimates = withOurFees(answer, request, isQuiet(loads, await limits()));
     const init = { status: 200, headers: headersWithout(headers, ['content-length']) };
     return passedBack(new Response(estimates === null ? text : JSON.stringify(estimates), init));
   }
@@ -183,7 +188,7 @@ export function nodeProxy(options: ProxyOptions): Forward {
     request.headers.delete('accept-encoding');
     const response = await askPatiently(path, request, body);
     if (response.status !== 200) return passedBack(response);
-    return withOurFees(await textOf(response), response.headers, body);
+    return estimatesFrom(await textOf(response), response.headers, body);
   };
 }
 

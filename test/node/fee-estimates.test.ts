@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
-import { isQuiet, type TenureLimits, withMinimumFees } from '../../src/node/proxy.ts';
+import { isQuiet, type TenureLimits, withOurFees } from '../../src/node/proxy.ts';
 import type { TenureLoad } from '../../src/store/model/block.ts';
 import { models } from '../../src/store/queries/row-texts.ts';
 import { ingestOf, received } from '../support/data/ingest.ts';
@@ -61,28 +61,34 @@ describe('fees', () => {
       { fee: 1000, fee_rate: 2 },
     ],
   };
-  const fees = (changed: ReturnType<typeof withMinimumFees>) => changed?.estimations.map(({ fee }) => fee);
+  const fees = (changed: ReturnType<typeof withOurFees>) => changed?.estimations.map(({ fee }) => fee);
   const request = { transaction_payload: '00'.repeat(180) };
 
   test('are one micro-STX per byte while blocks have room', () => {
-    expect(fees(withMinimumFees(answer, request))).toEqual([180, 180]);
+    expect(fees(withOurFees(answer, request, true))).toEqual([180, 180]);
     const prefixed = { transaction_payload: `0x${request.transaction_payload}` };
-    expect(fees(withMinimumFees(answer, prefixed))).toEqual([180, 180]);
-    expect(fees(withMinimumFees(answer, { ...request, estimated_len: 350 }))).toEqual([350, 350]);
-    expect(fees(withMinimumFees(answer, { ...request, estimated_len: 20 }))).toEqual([180, 180]);
-    expect(fees(withMinimumFees(answer, { ...request, estimated_len: null }))).toEqual([180, 180]);
+    expect(fees(withOurFees(answer, prefixed, true))).toEqual([180, 180]);
+    expect(fees(withOurFees(answer, { ...request, estimated_len: 350 }, true))).toEqual([350, 350]);
+    expect(fees(withOurFees(answer, { ...request, estimated_len: 20 }, true))).toEqual([180, 180]);
+    expect(fees(withOurFees(answer, { ...request, estimated_len: null }, true))).toEqual([180, 180]);
+  });
+
+  test("are the node's, but at least one micro-STX per byte, while blocks are full", () => {
+    expect(fees(withOurFees(answer, request, false))).toEqual([180, 1000]);
+    const fraction = { estimations: [{ fee: 180.5 }, { fee: 0.4 }] };
+    expect(fees(withOurFees(fraction, { transaction_payload: '0x' }, false))).toEqual([181, 0]);
   });
 
   test('leave the rest of the response unchanged', () => {
-    expect(withMinimumFees(answer, request)).toMatchObject({
+    expect(withOurFees(answer, request, true)).toMatchObject({
       cost_scalar_change_by_byte: 0.5,
       estimations: [{ fee_rate: 1 }, { fee_rate: 2 }],
     });
   });
 
   test('are not changed in responses without estimates', () => {
-    expect(withMinimumFees({ error: 'x' }, request)).toBeNull();
-    expect(withMinimumFees(answer, null)).toBeNull();
+    expect(withOurFees({ error: 'x' }, request, true)).toBeNull();
+    expect(withOurFees(answer, null, true)).toBeNull();
   });
 });
 
@@ -112,13 +118,16 @@ test('the load of a tenure is the sum of its blocks, newest tenure first', async
   });
 });
 
-test('POST /v2/fees/transaction returns minimum fees if blocks have room and the estimator is on', async () => {
+test("with the estimator, the node's fees are replaced by the minimum if blocks have room, and raised to it if not", async () => {
   using node = standInNode();
-  const estimations = [{ fee: 5000, fee_rate: 10 }];
+  const estimations = [
+    { fee: 5000, fee_rate: 10 },
+    { fee: 90, fee_rate: 1 },
+  ];
   node.answer('/v2/fees/transaction', () => Response.json({ estimations, estimated_cost_scalar: 14 }));
-  const ask = async (settings: Record<string, string>) => {
+  const ask = async (settings: Record<string, string>, posted = events.slice(0, 25)) => {
     await using server = await serving({ nodeRpc: node.url, ...settings });
-    await server.post(events.slice(0, 25));
+    await server.post(posted);
     const body = JSON.stringify({ transaction_payload: '00'.repeat(180), estimated_len: 350 });
     const response = await server.get('/v2/fees/transaction', {
       method: 'POST',
@@ -127,9 +136,14 @@ test('POST /v2/fees/transaction returns minimum fees if blocks have room and the
     });
     return response.json();
   };
-  expect(await ask({ feeEstimator: 'true' })).toEqual({
-    estimations: [{ fee: 350, fee_rate: 10 }],
+  const answered = (...fees: number[]) => ({
+    estimations: estimations.map((estimation, index) => ({ ...estimation, fee: fees[index]! })),
     estimated_cost_scalar: 14,
   });
-  expect(await ask({})).toEqual({ estimations, estimated_cost_scalar: 14 });
+  expect(await ask({ feeEstimator: 'true' })).toEqual(answered(350, 350));
+  expect(await ask({})).toEqual(answered(5000, 90));
+  // Every tenure is full.
+  const block_limit = { read_count: 1, read_length: 1, write_count: 1, write_length: 1, runtime: 1 };
+  node.answer('/v2/pox', () => Response.json({ epochs: [{ block_limit }] }));
+  expect(await ask({ feeEstimator: 'true' }, events)).toEqual(answered(5000, 350));
 });
