@@ -207,7 +207,8 @@ function rewardSetOf({ reward_set, cycle_number }: ParsedBlock): RewardSet | nul
  * @throws PayloadError if a transaction can't be decoded, or an event belongs to no transaction
  */
 export function blockOf(payload: ParsedBlock, network: Network): Block {
-  const time = payload.block_time ?? payload.burn_block_time ?? null;
+  // No block is from 1970: a time of 0 is a missing one.
+  const time = payload.block_time || (payload.burn_block_time ?? payload.block_time ?? null);
   if (time === null) throw new PayloadError('Block message has no block_time or burn_block_time');
   const transactions = chainTransactions(payload, network).sort(chainOrder);
   const bits = payload.signer_bitvec;

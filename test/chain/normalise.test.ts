@@ -107,6 +107,14 @@ test('a Nakamoto block keeps its block time, and an older block has the time of 
   expect(blockWith([], { block_time: null, burn_block_time: 10 })).toMatchObject({ blockTime: 10, burnBlockTime: 10 });
 });
 
+test('a block time of 0 counts as missing', () => {
+  expect(blockWith([], { block_time: 0, burn_block_time: 10 })).toMatchObject({ blockTime: 10, burnBlockTime: 10 });
+  for (const burn_block_time of [0, null]) {
+    expect(blockWith([], { block_time: 0, burn_block_time })).toMatchObject({ blockTime: 0, burnBlockTime: 0 });
+  }
+  expect(blockWith([], { block_time: null, burn_block_time: 0 })).toMatchObject({ blockTime: 0, burnBlockTime: 0 });
+});
+
 test('a NUL in a VM error is removed', () => {
   const block = blockWith([receipt(first, 0, { status: 'abort_by_response', vm_error: 'a\u0000b' })]);
   expect(block.transactions[0]?.vmError).toBe('ab');
