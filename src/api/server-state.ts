@@ -66,10 +66,10 @@ export interface StateReadings {
   archiveFailure: string | null;
   /** Whether this process is a host of a cluster, whose blocks also come from the shared log. */
   isHost: boolean;
-  /** How far a host of a cluster is behind the shared log, and whether the log answers; null if it isn't behind. */
+  /** How far a host of a cluster is behind the shared log, and whether the log accepts writes; null if it isn't behind. */
   log: { reason: string; isReachable: boolean } | null;
-  /** Whether the last request to the shared log failed, so that events wait; false without a cluster. */
-  isLogSilent: boolean;
+  /** Why the shared log accepts no events, so that they wait; null if it does, and without a cluster. */
+  logFailure: string | null;
   /** The work of a devnet before its chain can be used, or the problem that prevents it; null for other servers. */
   preparation: Obstacle | null;
   /** Time since the start of the process. */
@@ -138,7 +138,7 @@ const STARTING_BLOCKS = 100;
 const WAIT = 'Wait.';
 const START_NODE = 'Start the node, or name the address of its RPC interface with --node-rpc.';
 const CHECK_POSTGRES =
-  "Check that the cluster's PostgreSQL runs, can be reached and accepts the login. Stackside continues by itself.";
+  "Check the cluster's PostgreSQL with stackside cluster status: it must run, accept the login and have a standby. If the primary is lost, promote a standby. Stackside continues by itself.";
 const CHECK_ARCHIVE = 'Check the archive of --from. Stackside retries automatically.';
 
 /** The step for a process that accepts no events: its blocks come from other hosts, or from another process. */
@@ -335,13 +335,13 @@ const rules: Readonly<Record<Exclude<ServerState, 'live'>, Rule>> = {
   },
 
   catching_up(readings) {
-    const { refusal, log, isLogSilent } = readings;
+    const { refusal, log, logFailure } = readings;
     if (log !== null) return describe(log.reason, WAIT);
-    const isBehind = lagOf(readings) > BLOCKS_BEHIND && isMoving(readings);
-    if (!isBehind && refusal === null) return null;
-    if (isLogSilent) {
-      return describe(`${positions(readings)}. PostgreSQL doesn't answer, so events wait`, CHECK_POSTGRES);
+    const isBehind = lagOf(readings) > BLOCKS_BEHIND;
+    if (logFailure !== null && (isBehind || refusal !== null)) {
+      return describe(`${positions(readings)}. Events wait: ${logFailure}`, CHECK_POSTGRES);
     }
+    if (!(isBehind && isMoving(readings)) && refusal === null) return null;
     const gap = refusal === null ? '' : `. ${sentence(refusal.problem)} Stackside fills the gap`;
     const secondsLeft = leftOf(readings);
     const remaining = secondsLeft === null ? '' : `, ${durationInWords(secondsLeft)} left`;

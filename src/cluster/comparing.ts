@@ -91,10 +91,12 @@ export async function explainMismatch(
  * @throws LogUnavailableError if that remains unknown
  */
 export async function appendAndConfirm(log: Log, entries: readonly Entry[], head: Head): Promise<AppendResult> {
+  let failure: LogUnknownOutcomeError;
   try {
     return await log.append(entries, head);
   } catch (error) {
     if (!(error instanceof LogUnknownOutcomeError)) throw error;
+    failure = error;
   }
   // The append is atomic: if the log has the last entry, it has all.
   const isStored = async ({ id, chain }: Head): Promise<boolean | null> => {
@@ -107,7 +109,7 @@ export async function appendAndConfirm(log: Log, entries: readonly Entry[], head
   // Other hosts may have appended fewer entries.
   if (first !== last && (await isStored(first)) === false) return 'conflict';
   // The entries may still arrive. This host then follows them like another host's entries, and their events are repetitions.
-  throw new LogUnavailableError('the log did not confirm whether it accepted the entries');
+  throw new LogUnavailableError(failure.message, { cause: failure });
 }
 
 /** Maximum entries of a batch, and bytes after which no more are added. */

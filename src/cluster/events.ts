@@ -48,10 +48,12 @@ export interface ClusterState {
   head: number | null;
   /** Seconds since the host last had all entries of the log; 0 while it has. */
   lagSeconds: number;
-  /** Seconds since the log last answered; since the start if it never did. */
-  silentSeconds: number;
-  /** Whether the log answered the last request. */
+  /** Seconds since the log last answered, or since it accepts no writes; since the start if it never answered. */
+  failingSeconds: number;
+  /** Whether the log answered the last request, and accepts writes. */
   reachable: boolean;
+  /** Why the log was unusable last, as a sentence without its period; null if it is reachable. */
+  failure: string | null;
   /** Number of events and commands that lost against another host's entry. */
   conflicts: number;
   /** Number of lost entries that this host gave back to the log. */

@@ -22,7 +22,14 @@ import { WriterQueue } from '../store/ingest/writer-queue.ts';
 import { type Entry, type Head, sameChain } from '../store/log/entry.ts';
 import { appendAndConfirm, explainMismatch, heal } from './comparing.ts';
 import type { ClusterLog, ClusterMetrics, ClusterState } from './events.ts';
-import { type AppendResult, DamagedLogError, LogUnavailableError, type SharedLog } from './shared-log.ts';
+import {
+  type AppendResult,
+  DamagedLogError,
+  LogRefusedError,
+  LogUnavailableError,
+  LogUnknownOutcomeError,
+  type SharedLog,
+} from './shared-log.ts';
 
 /** Milliseconds until the log is tried again after a failure. */
 const RETRY_MS = 500;
@@ -102,13 +109,25 @@ type InTurn = <T>(job: () => Promise<T>) => Promise<T>;
 /** Runs a job at once: the caller has the writer's turn. */
 const atOnce: InTurn = (job) => job();
 
-/** Tracks whether the log answers, and how far the host is behind. Times are milliseconds of the monotonic clock. */
+/** A write to the log's engine: entries, or the report of the host. */
+type Write = 'entries' | 'report';
+
+/**
+ * Tracks whether the log answers and accepts writes, and how far the host is behind. PostgreSQL may answer reads and accept no
+ * writes, such as without a standby. Times are milliseconds of the monotonic clock.
+ */
 class LogStatus {
   /** `corrupt`: the log answers, but its entry at this host's last one is missing or damaged. */
   #state: 'unknown' | 'answering' | 'corrupt' | 'silent' = 'unknown';
   /** Number of the log's newest entry in its last answer; null before the first answer. */
   #head: number | null = null;
   #answeredAt: number;
+  /** Since when writes fail. `isRefused`: the engine refuses entries, but may accept a report. Null if the last write succeeded. */
+  #writesFailing: { since: number; isRefused: boolean } | null = null;
+  /** The text of the last failure; null if the log is reachable. */
+  #failure: string | null = null;
+  /** Whether a failure was logged that hasn't ended. */
+  #isLogged = false;
   /** When the host last had all entries of the log; null before the first time. */
   #levelAt: number | null = null;
   readonly #startedAt: number;
@@ -137,12 +156,30 @@ class LogStatus {
     return (this.#head ?? Number.POSITIVE_INFINITY) - position;
   }
 
+  get #isReachable(): boolean {
+    return this.isAnswering && this.#writesFailing === null;
+  }
+
   /** Records an answer of the log. @param head number of the log's newest entry */
   answered(head: number): void {
-    if (this.#state === 'silent') this.say({ event: 'service_resumed', service: 'shared_log' });
     if (this.#state !== 'corrupt') this.#state = 'answering';
     this.#head = head;
     this.#answeredAt = this.clock.monotonic();
+    this.#resume();
+  }
+
+  /** Records that the log has new durable entries, or a report. */
+  accepted(write: Write): void {
+    if (write === 'report' && this.#writesFailing?.isRefused) return;
+    this.#writesFailing = null;
+    this.#resume();
+  }
+
+  #resume(): void {
+    if (!this.#isReachable) return;
+    this.#failure = null;
+    if (this.#isLogged) this.say({ event: 'service_resumed', service: 'shared_log' });
+    this.#isLogged = false;
   }
 
   /** Records that the log has the entries of the host, and no others. */
@@ -160,9 +197,24 @@ class LogStatus {
       this.#state = 'corrupt';
       return;
     }
-    const isNews = this.#state !== 'silent' && !this.stopping.aborted;
-    if (isNews) this.say({ event: 'service_failing', service: 'shared_log', reason: error.message, cause: error });
     this.#state = 'silent';
+    this.#explain(error);
+  }
+
+  /** Records why a write failed. */
+  writeFailed(write: Write, error: LogUnavailableError | LogUnknownOutcomeError): void {
+    // An operator's mistake with the table of reports stops no events.
+    if (error.cause instanceof DamagedLogError || (write === 'report' && error instanceof LogRefusedError)) return;
+    const isRefused = this.#writesFailing?.isRefused || error instanceof LogRefusedError;
+    this.#writesFailing = { since: this.#writesFailing?.since ?? this.clock.monotonic(), isRefused };
+    this.#explain(error);
+  }
+
+  #explain(error: Error): void {
+    this.#failure = error.message;
+    if (this.#isLogged || this.stopping.aborted) return;
+    this.#isLogged = true;
+    this.say({ event: 'service_failing', service: 'shared_log', reason: error.message, cause: error });
   }
 
   state(position: number): Omit<ClusterState, 'position' | 'conflicts' | 'healed'> {
@@ -172,8 +224,9 @@ class LogStatus {
     return {
       head: this.#head === null ? null : Math.max(this.#head, position),
       lagSeconds: isLevel ? 0 : secondsSince(this.#levelAt ?? this.#startedAt),
-      silentSeconds: secondsSince(this.#answeredAt),
-      reachable: this.isAnswering,
+      failingSeconds: secondsSince(Math.min(this.#answeredAt, this.#writesFailing?.since ?? this.#answeredAt)),
+      reachable: this.#isReachable,
+      failure: this.#failure,
     };
   }
 }
@@ -260,7 +313,7 @@ export class ClusterHost {
   /** Appends the changes that waited together. A change that fails without the others is then tried by itself. */
   async #settle(batch: readonly Submission[]): Promise<void> {
     try {
-      const outcomes = await this.#append(batch.map(({ change }) => change));
+      const outcomes = await this.#appendChanges(batch.map(({ change }) => change));
       for (const [index, submission] of batch.entries()) {
         const outcome = outcomes[index]!;
         if (outcome === null) await this.#settle([submission]);
@@ -276,7 +329,7 @@ export class ClusterHost {
    * @returns as `#attempt`
    * @throws LogUnavailableError if it can't succeed now, and the error of a single change
    */
-  async #append(changes: readonly Change[]): Promise<readonly (ChangeResult | null)[]> {
+  async #appendChanges(changes: readonly Change[]): Promise<readonly (ChangeResult | null)[]> {
     // The host may have ended while these waited.
     if (this.#stopping.signal.aborted) throw hostStops(this.#stopping.signal.reason);
     // The log may have failed by now. If each waiting job tried the log, the last job would wait for all their timeouts.
@@ -340,9 +393,34 @@ export class ClusterHost {
     const { log, clock, metrics } = this.#options;
     await this.#requireChain(true);
     const startedAt = clock.monotonic();
-    const outcome = await appendAndConfirm(log, entries, head);
+    const outcome = await this.#append(appendAndConfirm(log, entries, head), (result) => result === 'appended');
     if (outcome === 'appended') metrics.appended((clock.monotonic() - startedAt) / 1000, entries.length);
     return outcome;
+  }
+
+  /** Appends entries to the log, and records whether the log accepts them. @param isAccepted whether a result proves it */
+  async #append<T>(work: Promise<T>, isAccepted: (result: T) => boolean): Promise<T> {
+    try {
+      const result = await work;
+      if (isAccepted(result)) this.#status.accepted('entries');
+      return result;
+    } catch (error) {
+      if (error instanceof LogUnavailableError) this.#status.writeFailed('entries', error);
+      throw error;
+    }
+  }
+
+  /** Records whether the log's engine accepts the report of this host, which shows an outage before an event does. */
+  async report<T>(work: Promise<T>): Promise<T> {
+    try {
+      const answer = await work;
+      this.#status.accepted('report');
+      return answer;
+    } catch (error) {
+      const isFailure = error instanceof LogUnavailableError || error instanceof LogUnknownOutcomeError;
+      if (isFailure) this.#status.writeFailed('report', error);
+      throw error;
+    }
   }
 
   // ── Following the log ──
@@ -405,6 +483,7 @@ export class ClusterHost {
       if (!(error instanceof ForeignEntryError)) throw error;
       throw await explainMismatch(log, entries, error);
     }
+    this.#status.accepted('entries');
     say({ event: 'log_followed', entries: newEntries.length, position: this.#position });
   }
 
@@ -412,7 +491,7 @@ export class ClusterHost {
   async #giveBack(head: Head): Promise<boolean> {
     const { log, entries, say } = this.#options;
     await this.#requireChain(true);
-    const newest = await heal(log, entries, head);
+    const newest = await this.#append(heal(log, entries, head), (restored) => restored !== null);
     if (newest === null) return false;
     this.#counts.healed += newest.id - head.id;
     say({ event: 'log_restored', first: head.id + 1, last: newest.id });

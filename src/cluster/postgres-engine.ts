@@ -13,7 +13,7 @@ import type { ReservedSQL, SQL } from 'bun';
 import { type Clock, systemClock } from '../base/clock.ts';
 import { OperatorError, TemporaryError } from '../base/errors.ts';
 import { percentDecoded } from '../codec/utf8.ts';
-import { LogUnavailableError, LogUnknownOutcomeError } from './shared-log.ts';
+import { LogRefusedError, LogUnavailableError, LogUnknownOutcomeError } from './shared-log.ts';
 
 /** Valid prefixes of table names: they need no quotes and are short enough. */
 export const PREFIX = /^(?:[a-z_][a-z0-9_]{0,30})?$/;
@@ -308,8 +308,10 @@ function messageOf(error: unknown): string {
 }
 
 /** The error of a statement that was not sent, or that only read. @param server host and port */
-const readError = (server: string, cause: unknown): LogUnavailableError =>
-  new LogUnavailableError(`PostgreSQL at ${server}: ${messageOf(cause)}`, { cause });
+function readError(server: string, cause: unknown): LogUnavailableError {
+  const message = `PostgreSQL at ${server}: ${messageOf(cause)}`;
+  return endsConnection(cause) ? new LogUnavailableError(message, { cause }) : new LogRefusedError(message, { cause });
+}
 
 /** The error of a write that may have been sent. @param server host and port */
 function writeError(server: string, cause: unknown): LogUnavailableError | LogUnknownOutcomeError {

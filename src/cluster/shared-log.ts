@@ -10,6 +10,11 @@ export class LogUnavailableError extends TransientError {
   override readonly name: string = 'LogUnavailableError';
 }
 
+/** The engine answered, and refused a statement. It may accept other statements. */
+export class LogRefusedError extends LogUnavailableError {
+  override readonly name = 'LogRefusedError';
+}
+
 /** The engine may have written the entries, and its answer was lost: compare with the log's last entry. */
 export class LogUnknownOutcomeError extends TransientError {
   override readonly name: string = 'LogUnknownOutcomeError';

@@ -17,7 +17,7 @@ export function clusterMetrics(registry: Registry, name: string, state: () => Cl
       () => state().lagSeconds,
     ],
     stackside_log_reachable: [
-      "1 if the last request to the cluster's log succeeded, otherwise 0",
+      "1 if the cluster's log answers and accepts writes, otherwise 0",
       () => (state().reachable ? 1 : 0),
     ],
     stackside_log_conflicts_total: [

@@ -30,7 +30,7 @@ const LIVE: StateReadings = {
   preparation: null,
   isHost: false,
   log: null,
-  isLogSilent: false,
+  logFailure: null,
   secondsSinceStart: 1_000,
   secondsSinceEvent: 1,
   secondsSinceMove: 1,
@@ -53,7 +53,7 @@ const CHECK_OBSERVER =
   'Check that the node still has the observer section in its configuration, and that it was restarted since.';
 const START_NODE = 'Start the node, or name the address of its RPC interface with --node-rpc.';
 const CHECK_POSTGRES =
-  "Check that the cluster's PostgreSQL runs, can be reached and accepts the login. Stackside continues by itself.";
+  "Check the cluster's PostgreSQL with stackside cluster status: it must run, accept the login and have a standby. If the primary is lost, promote a standby. Stackside continues by itself.";
 const CHECK_ARCHIVE = 'Check the archive of --from. Stackside retries automatically.';
 const CHECK_WRITER = 'Check the state of the server that writes to this directory.';
 const OLD_TIP = 'The newest block is 2 hours old.';
@@ -74,9 +74,9 @@ const texts: readonly [
     'Free space. The server retries, and the node sends its events again.',
   ],
   [
-    { log: { reason: "The cluster's log has not answered for 2 minutes.", isReachable: false } },
+    { log: { reason: "The cluster's log has accepted nothing for 2 minutes: no answer", isReachable: false } },
     'cannot_write',
-    "The cluster's log has not answered for 2 minutes.",
+    "The cluster's log has accepted nothing for 2 minutes: no answer.",
     CHECK_POSTGRES,
   ],
   [
@@ -171,9 +171,15 @@ const texts: readonly [
     'Wait.',
   ],
   [
-    { height: 4_000, blocksPerSecond: 20, isLogSilent: true },
+    { height: 4_000, blocksPerSecond: 20, logFailure: 'PostgreSQL at db:5432: no answer' },
     'catching_up',
-    "The index is at block 4,000, and the node is at block 5,000. PostgreSQL doesn't answer, so events wait.",
+    'The index is at block 4,000, and the node is at block 5,000. Events wait: PostgreSQL at db:5432: no answer.',
+    CHECK_POSTGRES,
+  ],
+  [
+    { height: 4_997, secondsSinceMove: 90, logFailure: 'no answer' },
+    'catching_up',
+    'The index is at block 4,997, and the node is at block 5,000. Events wait: no answer.',
     CHECK_POSTGRES,
   ],
   [
@@ -252,7 +258,7 @@ test.each([
   [{ tipAge: 3_601 }, 'stale'],
   [{ tipAge: null }, 'live'],
   [{ nodeHeight: null, secondsSinceEvent: 1_799 }, 'live'],
-  [{ height: 4_998, isLogSilent: true }, 'live'],
+  [{ height: 4_998, logFailure: 'no answer' }, 'live'],
   [{ nodeHeight: null, secondsSinceEvent: 59, archiveFailure: 'away' }, 'live'],
   [{ secondsSinceEvent: 60, archiveFailure: 'away' }, 'live'],
   [{ ...EMPTY, secondsSinceEvent: 1 }, 'starting'],
@@ -287,7 +293,7 @@ describe('with random readings', () => {
     archiveFailure: orNull(text),
     preparation: fc.constant(null),
     isHost: fc.boolean(),
-    isLogSilent: fc.boolean(),
+    logFailure: orNull(text),
     log: orNull(fc.record({ reason: text, isReachable: fc.boolean() })),
     secondsSinceStart: seconds,
     secondsSinceEvent: orNull(seconds),

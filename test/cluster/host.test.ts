@@ -4,7 +4,7 @@ import { systemClock } from '../../src/base/clock.ts';
 import { StoreUnavailableError } from '../../src/base/system-errors.ts';
 import { fillHole } from '../../src/cluster/comparing.ts';
 import type { ClusterEvent } from '../../src/cluster/events.ts';
-import { LogUnavailableError } from '../../src/cluster/shared-log.ts';
+import { LogRefusedError, LogUnavailableError, LogUnknownOutcomeError } from '../../src/cluster/shared-log.ts';
 import { startVerifying, VERIFY_INTERVAL_MS } from '../../src/cluster/verifying.ts';
 import { indexPath, journalPath } from '../../src/store/files/database.ts';
 import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
@@ -485,6 +485,64 @@ test('while the log is unavailable, events are refused, which is logged once; th
   expect(hostA.host.state()).toMatchObject({ reachable: true, lagSeconds: 0 });
   const words = hostA.logged.map(({ event }) => event).filter((word) => /^service_/.test(word));
   expect(words).toEqual(['service_failing', 'service_resumed']);
+});
+
+/** The events about the log's outages. */
+const outages = ({ logged }: ReturnType<typeof openHost>) =>
+  logged.filter(({ event }) => /^service_/.test(event)).map(({ event }) => event);
+
+/** Waits until a host has read a log that has no new entries. */
+const readAgain = ({ host }: ReturnType<typeof openHost>, log: MemoryLog): Promise<void> =>
+  until(() => {
+    log.wake();
+    return host.state().lagSeconds === 0;
+  }, 'a successful read');
+
+test.each([
+  ['as long as no write succeeds', new LogUnavailableError('no standby'), true],
+  ['if the log refuses entries', new LogRefusedError('permission denied'), false],
+])('a log that only answers reads is unreachable %s', async (_, refusal, endsWithReport) => {
+  const log = filledLog();
+  let failure: LogUnavailableError | null = refusal;
+  const client = log.client();
+  const append: typeof client.append = async (...values) => {
+    if (failure !== null) throw failure;
+    return client.append(...values);
+  };
+  await using hostA = await openFollower(log, undefined, { client: { ...client, append } });
+  for (const label of [1, 2]) {
+    await expect(hostA.host.receive(chunks(label))).rejects.toThrow(refusal.message);
+    await readAgain(hostA, log);
+    expect(hostA.host.state()).toMatchObject({ reachable: false, failure: refusal.message });
+  }
+  expect(outages(hostA)).toEqual(['service_failing']);
+  await hostA.host.report(Promise.resolve());
+  expect(hostA.host.state().reachable).toBe(endsWithReport);
+  failure = null;
+  expect(await hostA.host.receive(chunks(1))).toBe('applied');
+  expect(hostA.host.state()).toMatchObject({ reachable: true, failure: null });
+  expect(outages(hostA)).toEqual(['service_failing', 'service_resumed']);
+});
+
+test('entries of another host show that the log accepts writes again', async () => {
+  const log = filledLog();
+  const client = log.client();
+  const append: typeof client.append = () => Promise.reject(new LogRefusedError('permission denied'));
+  await using hostA = await openFollower(log, undefined, { client: { ...client, append } });
+  await using hostB = await openFollower(log);
+  await expect(hostA.host.receive(chunks(1))).rejects.toThrow('permission denied');
+  expect(hostA.host.state().reachable).toBe(false);
+  await hostB.host.receive(chunks(1));
+  await until(() => hostA.host.state().reachable, 'the entry of the other host');
+});
+
+test('a report that the log refuses is no failure of the log, but one without an answer is', async () => {
+  const log = filledLog();
+  await using hostA = await openFollower(log);
+  await expect(hostA.host.report(Promise.reject(new LogRefusedError('permission denied')))).rejects.toThrow('denied');
+  expect(hostA.host.state().reachable).toBe(true);
+  await expect(hostA.host.report(Promise.reject(new LogUnknownOutcomeError('no answer')))).rejects.toThrow('no answer');
+  expect(hostA.host.state()).toMatchObject({ reachable: false, failure: 'no answer' });
 });
 
 test("while the log doesn't answer, only the event waits", async () => {

@@ -139,13 +139,43 @@ test('a follower serves the events of another host; while the log is unavailable
   // The host can no longer know how far it is behind.
   clock.pass(75_000);
   expect((await first.get('/ready')).status).toBe(503);
-  const reason = "The cluster's log has not answered for 1 minute 15 seconds.";
+  const reason = "The cluster's log has accepted nothing for 1 minute 15 seconds: the log is away.";
   expect(await json(first, '/ready')).toMatchObject({ state: 'cannot_write', reason });
   expect(await series(first, 'stackside_log_lag_seconds')).toBe(75);
   log.isAway = false;
   expect((await post()).status).toBe(200);
   expect((await first.get('/ready')).status).toBe(200);
   expect(await series(first, 'stackside_log_lag_seconds')).toBe(0);
+});
+
+test("a host isn't ready once the log has accepted no writes for 60 seconds, although it answers reads", async () => {
+  const log = new MemoryLog();
+  const clock = heldClock([75_000]);
+  let refusal: LogUnavailableError | null = null;
+  const client = log.client();
+  const append: typeof client.append = async (...values) => {
+    if (refusal !== null) throw refusal;
+    return client.append(...values);
+  };
+  const environment = { openLog: opening(log, { append }), clock };
+  await using server = await serving({ cluster: CLUSTER }, undefined, {}, environment);
+  await server.post(events);
+  refusal = new LogUnavailableError('no standby');
+  const post = () => fetch(`${server.events}/stackerdb_chunks`, { method: 'POST', body: '{}' });
+  const readable = () => until(async () => (await clusterOf(server)).head === log.head.id);
+  expect((await post()).status).toBe(503);
+  clock.pass(75_000);
+  log.wake();
+  await readable();
+  expect(await json(server, '/ready')).toMatchObject({
+    state: 'cannot_write',
+    reason: "The cluster's log has accepted nothing for 1 minute 15 seconds: no standby.",
+  });
+  expect(await series(server, 'stackside_log_reachable')).toBe(0);
+  refusal = null;
+  expect((await post()).status).toBe(200);
+  expect((await server.get('/ready')).status).toBe(200);
+  expect(await series(server, 'stackside_log_reachable')).toBe(1);
 });
 
 test('one host at a time delivers the chainhooks of all hosts, and another continues when it stops', async () => {

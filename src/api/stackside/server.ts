@@ -35,7 +35,7 @@ const HostState = named('HostState', {
   entry: Type.Integer({ description: 'Last entry of the log that this host has applied' }),
   head: integer('Newest entry of the log that this host has seen; null until it reaches the log'),
   lag_seconds: Type.Number({ description: 'Seconds since this host last had all entries; 0 while it has all of them' }),
-  reachable: Type.Boolean({ description: 'Whether the log answered the last request' }),
+  reachable: Type.Boolean({ description: 'Whether the log answers and accepts writes' }),
   conflicts: Type.Integer({
     description: "Events of this host that collided with another host's entry in the log, since its start",
   }),

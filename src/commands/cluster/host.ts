@@ -27,10 +27,10 @@ import { serverVersion } from '../cli/this-program.ts';
 const REPORT_MS = 5_000;
 
 /**
- * Seconds without an answer of the log until a host is not ready, since its lag is unknown. A host reads the log every few
- * seconds, but readers should not lose all hosts while a standby takes over.
+ * Seconds without an answer of the log, or without a successful write, until a host is not ready: its lag is unknown, or
+ * events wait. A host reads the log every few seconds, but readers should not lose all hosts while a standby takes over.
  */
-const MAX_SILENT_SECONDS = 60;
+const MAX_FAILING_SECONDS = 60;
 
 export interface OpenedLog {
   log: SharedLog;
@@ -83,13 +83,14 @@ const MAX_LAG_ENTRIES = 100;
 const STARTING_SECONDS = 10;
 
 /** Explains why a host is too far behind the log; null if it isn't. */
-function explainLag({ position, head, silentSeconds }: ClusterState): StateReadings['log'] {
+function explainLag({ position, head, failingSeconds, failure }: ClusterState): StateReadings['log'] {
+  const cause = failure === null ? '' : `: ${failure}`;
   if (head === null) {
-    const reason = "This host has not reached the cluster's log yet.";
-    return { reason, isReachable: silentSeconds <= STARTING_SECONDS };
+    const reason = `This host has not reached the cluster's log yet${cause}`;
+    return { reason, isReachable: failingSeconds <= STARTING_SECONDS };
   }
-  if (silentSeconds > MAX_SILENT_SECONDS) {
-    const reason = `The cluster's log has not answered for ${durationInWords(silentSeconds)}.`;
+  if (failingSeconds > MAX_FAILING_SECONDS) {
+    const reason = `The cluster's log has accepted nothing for ${durationInWords(failingSeconds)}${cause}`;
     return { reason, isReachable: false };
   }
   if (head - position <= MAX_LAG_ENTRIES) return null;
@@ -110,7 +111,7 @@ async function readLog({ status }: OpenedLog): Promise<Pick<HostsState, 'log' | 
 /** Maximum difference between a host's clock and PostgreSQL's, in seconds: webhooks are signed with the host's time. */
 const MAX_CLOCK_DIFFERENCE = 10;
 
-function startReporting({ report }: OpenedLog, clock: Clock, current: () => HostReport, say: Log): Service {
+function startReporting(report: OpenedLog['report'], clock: Clock, current: () => HostReport, say: Log): Service {
   let isFirst = true;
   const isLogged = { name: false, clock: false };
 
@@ -238,7 +239,7 @@ export async function joinCluster(options: JoinOptions) {
     const { position, lagSeconds } = host.state();
     return { name, entry: position, version: serverVersion, lagSeconds, process };
   };
-  const reports = startReporting(opened, clock, report, say);
+  const reports = startReporting((...values) => host.report(opened.report(...values)), clock, report, say);
   const ownState = () => hostJson(name, host.state(), deliveries?.status() ?? null);
   return {
     receive: (event: ReceivedEvent) => host.receive(event),
@@ -263,8 +264,8 @@ export async function joinCluster(options: JoinOptions) {
     },
     /** How far this host is behind the log, if that is too far to answer; null if it isn't. */
     behind: () => explainLag(host.state()),
-    /** Whether the log, which answered before, didn't answer the last request. */
-    isSilent: () => host.state().head !== null && !host.state().reachable,
+    /** Why the log, which answered before, is unusable; null if it isn't. */
+    failure: () => (host.state().head === null ? null : host.state().failure),
     /** Resolves with the error that ended the host; only the operator can resolve it. */
     failed: failed.promise,
     async stop(): Promise<void> {

@@ -108,7 +108,7 @@ async function startServices(
       health: ingest?.health ?? null,
       isHost: cluster !== null,
       lag: () => cluster?.behind() ?? null,
-      isLogSilent: () => cluster?.isSilent() ?? false,
+      logFailure: () => cluster?.failure() ?? null,
       source: () => receiving?.source() ?? null,
       refusal: () => receiving?.refusal() ?? null,
       filling: () => receiving?.filling() ?? null,

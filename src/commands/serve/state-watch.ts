@@ -39,7 +39,7 @@ export interface StateWatchOptions {
   /** How far a host of a cluster is behind its log; null if it isn't. */
   lag: () => StateReadings['log'];
   /** Whether the last request to the log of a cluster failed. */
-  isLogSilent: () => boolean;
+  logFailure: () => string | null;
   /** The source of events; null in a process that accepts none, or before it is open. */
   source: () => EventSource | null;
   /** Why the newest block is refused; null if it was accepted. */
@@ -220,7 +220,7 @@ export function watchState(
       historyStart: index?.historyStart ?? null,
       isHost: options.isHost,
       log: options.lag(),
-      isLogSilent: options.isLogSilent(),
+      logFailure: options.logFailure(),
       preparation: options.preparation(),
       tipAge: options.isSimulated ? null : tipAge,
       // A host of a cluster also gets blocks from the log.

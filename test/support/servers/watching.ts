@@ -46,7 +46,7 @@ export function watching(replaced: Partial<StateWatchOptions> = {}) {
     health: null,
     isHost: false,
     lag: () => null,
-    isLogSilent: () => false,
+    logFailure: () => null,
     source: () => ({ kind: 'port', endpoint: '127.0.0.1:3700', config: 'unknown' }),
     refusal: () => null,
     filling: () => null,

@@ -38,7 +38,7 @@ export const Hosts = () => (
 );
 
 function logState({ entry, head, lag_seconds: lag, reachable }: ThisHost): [word: string, note: string] {
-  if (!reachable) return ['Disconnected', 'the shared log doesn’t answer'];
+  if (!reachable) return ['Disconnected', 'the shared log accepts nothing'];
   return head === null || lag > 0 ? ['Behind', `for ${duration(lag)}`] : ['Up to date', `entry ${count(entry)}`];
 }
 
