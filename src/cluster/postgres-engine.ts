@@ -83,6 +83,14 @@ const MAX_STATEMENT_MS = 600_000;
 const SESSION = { application_name: 'stackside', synchronous_commit: 'on', statement_timeout: '0' };
 
 /**
+ * Ends a session that waits for the lock of a row after its client has gone. Otherwise, each retry of a host would take another
+ * connection while commits wait for a standby.
+ */
+const CLIENT_CHECK = { client_connection_check_interval: '2s' };
+/** SQLSTATEs of a server that doesn't know a setting, or not on its platform, and of a pooler that doesn't. */
+const UNKNOWN_SETTING = ['42704', '22023', '08P01'];
+
+/**
  * A statement whose commit waits for the standbys, and so for all earlier commits. An entry may be readable while only the
  * disk of one server has it: if its session ended during the wait, or its server was restarted without the standbys. A
  * logical message that nobody reads gives the transaction an id and a record in the write-ahead log, without a row on which
@@ -255,9 +263,16 @@ export class PostgresEngine {
   }
 
   async #probe(server: EngineServer): Promise<ProbeResult> {
+    const result = await this.#connect(server, { ...SESSION, ...CLIENT_CHECK });
+    if (!('failure' in result) || !UNKNOWN_SETTING.includes(stateOf(result.failure))) return result;
+    await result.sql.close({ timeout: 0 });
+    return this.#connect(server, SESSION);
+  }
+
+  async #connect(server: EngineServer, connection: Record<string, string>): Promise<ProbeResult> {
     const { url, database } = server;
     // The client would prefer the variable PGDATABASE to the database of the URL.
-    const sql = new Bun.SQL(url, { ...this.#pool, database, connection: SESSION });
+    const sql = new Bun.SQL(url, { ...this.#pool, database, connection });
     const statement = this.#servers.length > 1 ? TIMELINE : READ_ONLY;
     try {
       const [row] = await this.#withTimeout(runOf(sql)<{ read_only: boolean; file: string }>(statement), 0);

@@ -188,6 +188,19 @@ export function cutTests(fixture: () => EngineFixture): void {
       expect(await log.append([entryAfter(first)], first)).toBe('appended');
     });
 
+    test('is ended by the server if its client went away while it waited for a lock', async () => {
+      const clock = heldClock([STATEMENT_MS]);
+      await using log = await fixture().newLog({ clock });
+      const { log: table } = log.access.tables;
+      const entry = entryAfter(START);
+      await using _ = await holding(`INSERT INTO ${table} VALUES (${entry.id}, 0, '', '', '\\x${'00'.repeat(32)}')`);
+      const append = outcomeOf(log.append([entry], START));
+      await until(async () => (await waiting()).length === 1, 'a session that waits for the lock');
+      clock.pass(STATEMENT_MS);
+      expect(await append).toBe('unknown');
+      await until(async () => (await waiting()).length === 0, 'the end of the session');
+    });
+
     test('while it waits for standbys does not count as durable', async () => {
       const clock = heldClock([STATEMENT_MS]);
       await using log = await fixture().newLog({ clock });

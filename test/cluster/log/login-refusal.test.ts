@@ -3,7 +3,7 @@ import { expect, test } from 'bun:test';
 import { openPostgresLog } from '../../../src/cluster/postgres-log.ts';
 
 /** Starts a server that answers each login with an error. */
-function refusingServer(state: string, message: string) {
+function refusingServer(state: string, message: string, received: string[] = []) {
   const fields = ['SFATAL', 'VFATAL', `C${state}`, `M${message}`].map((text) => `${text}\0`).join('');
   const body = Buffer.from(`${fields}\0`);
   const head = Buffer.alloc(5);
@@ -14,7 +14,8 @@ function refusingServer(state: string, message: string) {
     hostname: '127.0.0.1',
     port: 0,
     socket: {
-      data(socket) {
+      data(socket, data) {
+        received.push(data.toString());
         socket.end(answer);
       },
     },
@@ -35,4 +36,14 @@ test.each([
     message: expect.stringContaining(`${message} (${state})`),
     remedy: expect.stringContaining(remedy),
   });
+});
+
+test("a server that doesn't know the check of clients gets a session without it", async () => {
+  const received: string[] = [];
+  using server = refusingServer('42704', 'unrecognized configuration parameter', received);
+  const log = await openPostgresLog(`postgres://stacks@127.0.0.1:${server.port}/stacks?sslmode=disable`);
+  await log.close();
+  const isChecked = received.map((text) => text.includes('client_connection_check_interval'));
+  expect([isChecked[0], isChecked.at(-1)]).toEqual([true, false]);
+  expect(received.every((text) => text.includes('synchronous_commit'))).toBe(true);
 });
