@@ -24,6 +24,8 @@ export function startVerifying({ log, missing, entries, hasLease, clock, say }: 
   const faults = new Map<number, LogFault>();
   let passFaults = new Set<number>();
   let lastEntry: VerifiedEntry | null = null;
+  /** Number of the log's newest entry when the present pass began. Later entries belong to the next pass. */
+  let passEnd = 0;
   let verified = 0;
   let filled = 0;
   let restTurns = 0;
@@ -44,6 +46,7 @@ export function startVerifying({ log, missing, entries, hasLease, clock, say }: 
 
   async function begin(): Promise<VerifiedEntry> {
     passFaults = new Set();
+    passEnd = (await log.head()).id;
     for (const hole of await missing()) await handle({ ...hole, fault: 'is missing' });
     return LOG_START;
   }
@@ -54,8 +57,8 @@ export function startVerifying({ log, missing, entries, hasLease, clock, say }: 
     const next = await verifyRange(log, lastEntry, (fault) => logFaults.push(fault));
     for (const fault of logFaults) await handle(fault);
     verified = next?.id ?? lastEntry.id;
-    lastEntry = next;
-    if (next !== null) return;
+    lastEntry = next !== null && next.id < passEnd ? next : null;
+    if (lastEntry !== null) return;
     restTurns = REST;
     for (const first of faults.keys()) if (!passFaults.has(first)) faults.delete(first);
   }

@@ -404,6 +404,25 @@ test('the host that holds the lease finds holes and changed entries, and fills t
   expect(log.entries).toEqual(whole);
 });
 
+test('a verification begins again an hour after it reached the end, although entries arrive all the time', async () => {
+  const log = filledLog();
+  await using hostA = await openFollower(log);
+  const { length } = log.entries;
+  const client = log.client();
+  const busy: typeof client = {
+    ...client,
+    async read(...values) {
+      appended(log, '/stackside/none', '{}');
+      return client.read(...values);
+    },
+  };
+  await using verification = verifier(hostA, { client: () => busy });
+  await verification.until(() => verification.state().verified > length);
+  log.entries[4] = edited(log.entries[4]!);
+  await verification.until(() => verification.state().corrupt === 1);
+  expect(verification.logged).toMatchObject([{ event: 'log_corrupt', first: 5, last: 5 }]);
+});
+
 test('stopping a verification waits for its read and starts no other', async () => {
   const log = filledLog();
   await using hostA = await openFollower(log);
