@@ -393,8 +393,12 @@ test("a host without the key follows like the others, and keeps back deliveries 
   await until(isDone(three, uuid), 'the last delivery result');
   expect(new Set(sent.map(({ id }) => id)).size).toBe(sent.length);
   expect(sent.every((delivery) => delivery.secret === secret)).toBe(true);
-  // A host that leaves the cluster continues with its key.
+  // A host that leaves the cluster continues with its key, and warns in case it left by mistake.
   await three[Symbol.asyncDispose]();
-  await using alone = await serving(HOOKS, place.path);
+  const lines: LogEvent[] = [];
+  const createLog = () => (line: LogEvent) => void lines.push(line);
+  await using alone = await serving(HOOKS, place.path, {}, { createLog });
+  const left = { event: 'setup_warning', problem: expect.stringContaining('--cluster is not set') };
+  expect(lines).toContainEqual(expect.objectContaining(left));
   expect((await json(alone, '/chainhooks/me/secret')).secret).toBe(secret);
 });

@@ -56,6 +56,7 @@ export function openWritableIndex(options: WritableIndexOptions): WritableIndex 
   if (nodeChain !== null) ingest.holdTo(nodeChain);
   requireWholeHistory(settings, ingest.history);
   warnOfOthers(settings.data, log);
+  if (!isShared) warnOfCluster(settings.data, ingest, log);
   const { publish: beforeTruncate, local: write, valueIndexes } = ingest;
   const every = inTurn(ingest, clock.every);
   const { copy } = services.use(
@@ -102,6 +103,18 @@ function warnOfOthers(directory: string, log: Log): void {
   if (paths.length === 0) return;
   const problem = `Other users can access ${paths.join(', ')}.`;
   log({ event: 'setup_warning', problem, remedy: `chmod 700 ${directory}; chmod 600 ${directory}/*` });
+}
+
+/**
+ * Warns if a cluster delivered chainhooks with this log, but the server isn't one of its hosts: they may deliver as well. The
+ * directory itself doesn't show whether the host has left the cluster, so the server starts.
+ */
+function warnOfCluster(directory: string, { hooks }: Ingest, log: Log): void {
+  if (hooks.records.epoch() === 0) return;
+  const problem = `The data in ${directory} are of a cluster, but --cluster is not set: this server delivers chainhooks by itself.`;
+  const remedy =
+    'If the cluster still runs, stop this server and set --cluster. With its own entries, this directory could not join again.';
+  log({ event: 'setup_warning', problem, remedy });
 }
 
 /** A request to the thread to copy a log. */
