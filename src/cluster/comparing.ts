@@ -88,7 +88,7 @@ export async function explainMismatch(
 
 /**
  * Appends consecutive entries, at least one; if the answer is lost, looks up whether they were appended.
- * @throws LogUnavailableError if that remains unknown
+ * @throws LogUnavailableError, caused by a LogUnknownOutcomeError if that remains unknown
  */
 export async function appendAndConfirm(log: Log, entries: readonly Entry[], head: Head): Promise<AppendResult> {
   let failure: LogUnknownOutcomeError;
@@ -98,6 +98,17 @@ export async function appendAndConfirm(log: Log, entries: readonly Entry[], head
     if (!(error instanceof LogUnknownOutcomeError)) throw error;
     failure = error;
   }
+  const outcome = await lookUp(log, entries).catch((error: unknown) => {
+    if (!(error instanceof LogUnavailableError)) throw error;
+    throw new LogUnavailableError(error.message, { cause: failure });
+  });
+  // The entries may still arrive. This host then follows them like another host's entries, and their events are repetitions.
+  if (outcome === null) throw new LogUnavailableError(failure.message, { cause: failure });
+  return outcome;
+}
+
+/** Looks up whether entries were appended; null if the log has none with their numbers. @throws LogUnavailableError */
+async function lookUp(log: Pick<Log, 'read'>, entries: readonly Entry[]): Promise<AppendResult | null> {
   // The append is atomic: if the log has the last entry, it has all.
   const isStored = async ({ id, chain }: Head): Promise<boolean | null> => {
     const [entry] = await log.read(id - 1, 1);
@@ -107,9 +118,7 @@ export async function appendAndConfirm(log: Log, entries: readonly Entry[], head
   const isAppended = await isStored(last);
   if (isAppended !== null) return isAppended ? 'appended' : 'conflict';
   // Other hosts may have appended fewer entries.
-  if (first !== last && (await isStored(first)) === false) return 'conflict';
-  // The entries may still arrive. This host then follows them like another host's entries, and their events are repetitions.
-  throw new LogUnavailableError(failure.message, { cause: failure });
+  return first !== last && (await isStored(first)) === false ? 'conflict' : null;
 }
 
 /** Maximum entries of a batch, and bytes after which no more are added. */

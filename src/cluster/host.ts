@@ -243,6 +243,8 @@ export class ClusterHost {
   /** Commands with long work wait here for each other, so that one append includes at most one such command. */
   readonly #batched = new WriterQueue();
   #following: Loop | null = null;
+  /** The log lost entries after the first number up to the second, and may have some back from this host: its answer was lost. */
+  #unconfirmed: { after: number; last: number } | null = null;
   /** The host's chain, set once the log is known to belong to that chain. */
   #verifiedChain: number | null = null;
 
@@ -385,7 +387,7 @@ export class ClusterHost {
     if (this.#position < head.id + newEntries.length) {
       throw new StoreUnavailableError('io_error', new Error('the transaction was ended during the append'));
     }
-    if (newEntries.length > 0) this.#status.level(this.#position);
+    if (newEntries.length > 0) this.#level();
     return outcomes;
   }
 
@@ -465,12 +467,12 @@ export class ClusterHost {
     this.#status.answered(head.id);
     if (newEntries.length > 0) {
       await inTurn(() => this.#followEntries(newEntries));
-      if (this.#position >= head.id) this.#status.level(this.#position);
+      if (this.#position >= head.id) this.#level();
       return true;
     }
     if (head.id > id) return false;
     if (head.id < id || !sameChain(head.chain, chain)) return inTurn(() => this.#giveBack(head));
-    this.#status.level(id);
+    this.#level();
     return false;
   }
 
@@ -489,13 +491,31 @@ export class ClusterHost {
 
   /** Handles a log that lost entries or has others. @returns whether the log got entries back */
   async #giveBack(head: Head): Promise<boolean> {
-    const { log, entries, say } = this.#options;
+    const { log, entries } = this.#options;
     await this.#requireChain(true);
-    const newest = await this.#append(heal(log, entries, head), (restored) => restored !== null);
-    if (newest === null) return false;
-    this.#counts.healed += newest.id - head.id;
-    say({ event: 'log_restored', first: head.id + 1, last: newest.id });
-    return true;
+    try {
+      const newest = await this.#append(heal(log, entries, head), (restored) => restored !== null);
+      if (newest === null) return false;
+      this.#reportRestored(this.#unconfirmed?.after ?? head.id, newest.id);
+      return true;
+    } catch (error) {
+      const isUnknown = error instanceof Error && error.cause instanceof LogUnknownOutcomeError;
+      if (isUnknown) this.#unconfirmed ??= { after: head.id, last: this.#position };
+      throw error;
+    }
+  }
+
+  /** Records that the log has all entries of this host, and no others. */
+  #level(): void {
+    this.#status.level(this.#position);
+    if (this.#unconfirmed !== null) this.#reportRestored(this.#unconfirmed.after, this.#unconfirmed.last);
+  }
+
+  /** @param after number of the entry before the restored ones @param last number of the last one */
+  #reportRestored(after: number, last: number): void {
+    this.#unconfirmed = null;
+    this.#counts.healed += last - after;
+    this.#options.say({ event: 'log_restored', first: after + 1, last });
   }
 
   /**

@@ -273,6 +273,33 @@ test('a log that lost its last entries gets them back from a journal, and the ev
   await expectSameElsewhere(log, hostA);
 });
 
+test.each(['late', 'lost'] as const)(
+  'entries that a log lost are reported as restored although its answer to their append was %s',
+  async (fate) => {
+    const log = filledLog();
+    const arrives = Promise.withResolvers<void>();
+    let isCut = false;
+    const way: Way = {
+      ...directWay,
+      late: () => arrives.promise,
+      fate(call) {
+        if (call === 'append') isCut = true;
+        else if (isCut && call === 'read') return 'unavailable';
+        return call === 'append' ? fate : 'done';
+      },
+    };
+    await using hostA = await openFollower(log, undefined, { client: log.client(way) });
+    const { id } = log.head;
+    log.lose(4);
+    await until(() => isCut, 'an append');
+    isCut = false;
+    arrives.resolve();
+    await until(() => hostA.host.state().healed === 4, 'the restored entries');
+    const restored = hostA.logged.filter(({ event }) => event === 'log_restored');
+    expect(restored).toEqual([{ event: 'log_restored', first: id - 3, last: id }]);
+  },
+);
+
 /** An entry with another text, but with its former chain value. */
 const edited = (entry: Entry): Entry => ({ ...entry, text: `${entry.text} ` });
 
