@@ -191,7 +191,7 @@ export class PostgresEngine {
   async readDurably<Row>(read: (run: Run) => Promise<Row[]>, bytes: number): Promise<Row[]> {
     return this.#inSession(async ({ run }, writable) => {
       const rows = await this.#awaitAnswer(writable, readError, read(run), bytes);
-      if (rows.length > 0) await this.#awaitAnswer(writable, readError, run(WAITING_COMMIT), 0);
+      if (rows.length > 0) await this.#awaitAnswer(writable, waitError, run(WAITING_COMMIT), 0);
       return rows;
     });
   }
@@ -323,15 +323,20 @@ function messageOf(error: unknown): string {
 }
 
 /** The error of a statement that was not sent, or that only read. @param server host and port */
-function readError(server: string, cause: unknown): LogUnavailableError {
-  const message = `PostgreSQL at ${server}: ${messageOf(cause)}`;
+function readError(server: string, cause: unknown, problem = ''): LogUnavailableError {
+  const message = `PostgreSQL at ${server}${problem}: ${messageOf(cause)}`;
   return endsConnection(cause) ? new LogUnavailableError(message, { cause }) : new LogRefusedError(message, { cause });
 }
+
+const UNCONFIRMED = ' did not confirm a commit';
+
+/** The error of a commit that waits for the standbys and writes nothing. @param server host and port */
+const waitError: FailureOf = (server, cause) => readError(server, cause, UNCONFIRMED);
 
 /** The error of a write that may have been sent. @param server host and port */
 function writeError(server: string, cause: unknown): LogUnavailableError | LogUnknownOutcomeError {
   if (cause instanceof Bun.SQL.PostgresError && provesNothingWritten(cause)) return readError(server, cause);
-  return new LogUnknownOutcomeError(`PostgreSQL at ${server}: ${messageOf(cause)}`, { cause });
+  return new LogUnknownOutcomeError(`PostgreSQL at ${server}${UNCONFIRMED}: ${messageOf(cause)}`, { cause });
 }
 
 /** The SQLSTATE of a database that doesn't exist, and the class of states of a refused login. */

@@ -53,7 +53,8 @@ async function onEngine<T>(settings: ClusterSettings, work: (access: EngineAcces
     if (lacksRight) throw new OperatorError(error.message, RIGHTS_REMEDY, { cause: error });
     const refusal = loginRefusal(error);
     if (refusal !== null) throw refusal;
-    const remedy = 'Check --cluster and the server; then repeat the command.';
+    const remedy =
+      'Check --cluster and the server. If its primary is lost, promote a standby. If a commit is not confirmed, start the standbys that it waits for. Then repeat the command.';
     throw new TemporaryError(error.message, remedy, { cause: error });
   } finally {
     await access.engine.close();
@@ -198,24 +199,26 @@ export interface ReportOptions {
  * @throws OperatorError
  */
 export async function reportCluster(settings: ClusterSettings, { format, verify }: ReportOptions): Promise<boolean> {
-  const { status, verified } = await onEngine(settings, async (access) => {
+  const print = (lines: readonly string[]): void => void process.stdout.write(`${lines.join('\n')}\n`);
+  return onEngine(settings, async (access) => {
     const log = new PostgresLog(access);
-    return {
-      status: await withJournal(settings.data, (journal) => clusterStatus(log, journal)),
-      verified: verify ? await verifyLog(log) : null,
-    };
-  });
-  const isSound = verified === null || verified.faults.length === 0;
-  if (format === 'json') {
-    const json = clusterStatusJson(status);
-    process.stdout.write(`${JSON.stringify(verified === null ? json : { ...json, verification: verified })}\n`);
+    const status = await withJournal(settings.data, (journal) => clusterStatus(log, journal));
+    // Before the verification: it waits for the standbys, and a warning may name those that are missing.
+    if (format === 'text') {
+      print(clusterLines(status, settings.data));
+      for (const warning of status.engine.warnings) process.stderr.write(`Warning: ${warning}\n`);
+    }
+    const verified = verify ? await verifyLog(log) : null;
+    const isSound = verified === null || verified.faults.length === 0;
+    if (format === 'json') {
+      const json = clusterStatusJson(status);
+      print([JSON.stringify(verified === null ? json : { ...json, verification: verified })]);
+    } else if (verified !== null) {
+      print(verificationLines(verified));
+      if (!isSound) process.stderr.write(`${CORRUPT_LOG_REMEDY}\n`);
+    }
     return isSound;
-  }
-  const lines = verified === null ? [] : verificationLines(verified);
-  process.stdout.write(`${[...clusterLines(status, settings.data), ...lines].join('\n')}\n`);
-  for (const warning of status.engine.warnings) process.stderr.write(`Warning: ${warning}\n`);
-  if (!isSound) process.stderr.write(`${CORRUPT_LOG_REMEDY}\n`);
-  return isSound;
+  });
 }
 
 function verificationLines({ verified, faults }: { verified: number; faults: readonly LogFault[] }): string[] {

@@ -1,10 +1,11 @@
 /** A log that is filled with the journal of a data directory. */
 
-import { expect, test } from 'bun:test';
+import { expect, spyOn, test } from 'bun:test';
 import { clusterStatus } from '../../../src/cluster/cluster-status.ts';
 import { fillLog } from '../../../src/cluster/comparing.ts';
 import { makeTables } from '../../../src/cluster/engine-tables.ts';
 import { LogUnavailableError } from '../../../src/cluster/shared-log.ts';
+import { reportCluster } from '../../../src/commands/cluster/cluster.ts';
 import { type Journal, openJournal } from '../../../src/store/files/journal.ts';
 import { CHAIN_START, compressed, nextChain } from '../../../src/store/log/entry.ts';
 import { openHost } from '../../cluster/open-host.ts';
@@ -55,6 +56,34 @@ export function fillingTests(fixture: () => EngineFixture): void {
     extend(journal, 1);
     await expect(fillLog(log, journal, note)).rejects.toThrow('entry 2004 differs');
     journal.close();
+  });
+
+  test('cluster status prints the status before it verifies, and names the commit that no standby confirms', async () => {
+    const { server } = fixture();
+    const clusterPrefix = await fixture().newTables();
+    const log = await fixture().openAt(server.url, clusterPrefix);
+    expect(await log.append([entryAfter(START)], START)).toBe('appended');
+    await log.close();
+    const setStandbys = async (names: string) => {
+      await server.run(`ALTER SYSTEM SET synchronous_standby_names = '${names}'`);
+      await server.run('SELECT pg_reload_conf()');
+    };
+    await setStandbys('nobody');
+    using out = spyOn(process.stdout, 'write').mockImplementation(() => true);
+    using err = spyOn(process.stderr, 'write').mockImplementation(() => true);
+    const settings = { cluster: server.url, clusterPrefix, clusterKey: null, data: '/nowhere' };
+    const report = reportCluster(settings, { format: 'text', verify: true }).catch((error: unknown) => error);
+    await until(async () => {
+      await server.run("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'");
+      return Bun.peek.status(report) === 'fulfilled';
+    }, 'the end of the wait');
+    await setStandbys('');
+    expect(await report).toMatchObject({
+      message: expect.stringContaining('did not confirm a commit'),
+      remedy: expect.stringContaining('start the standbys'),
+    });
+    expect(out.mock.calls.join('')).toContain('log            entry 1');
+    expect(err.mock.calls.join('')).toContain('No synchronous standby is connected');
   });
 
   test('stops filling the log if another host appends to it', async () => {
