@@ -173,18 +173,20 @@ export async function fillHole(log: Log, journal: OwnJournal, hole: Omit<LogFaul
   return true;
 }
 
-function requireContinuation(journal: OwnJournal, { id, chain }: Head): void {
-  const chainValue = journal.chainAt(id);
-  if (chainValue === null) {
+/** @throws OperatorError unless the journal continues the log from its newest entry, LogUnavailableError */
+async function requireContinuation(log: Pick<Log, 'read'>, journal: OwnJournal, head: Head): Promise<void> {
+  const { id: last } = journal.head();
+  const common = last < head.id ? await headAt(log, last) : head;
+  if (!hasEntry(journal, common) && common.id !== LOG_START.id) {
     throw new OperatorError(
-      `The shared log has ${id} entries already, and the journal only ${journal.head().id}.`,
-      'Start this host with --cluster: it reads the missing entries from the log. Give another --cluster-prefix for another log.',
+      `The shared log doesn't belong to this journal: entry ${common.id} differs.`,
+      'Give the data directory of a host of this log, or another --cluster-prefix for a new log.',
     );
   }
-  if (!sameChain(chainValue, chain)) {
+  if (last < head.id) {
     throw new OperatorError(
-      `The shared log doesn't belong to this journal: entry ${id} differs.`,
-      'Give the data directory of a host of this log, or another --cluster-prefix for a new log.',
+      `The shared log has ${head.id} entries already, and the journal only ${last}.`,
+      'Start this host with --cluster: it reads the missing entries from the log. Give another --cluster-prefix for another log.',
     );
   }
 }
@@ -199,7 +201,7 @@ function requireContinuation(journal: OwnJournal, { id, chain }: Head): void {
  */
 export async function fillLog(log: SharedLog, journal: OwnJournal, filled: (id: number) => void): Promise<Head> {
   let head = await log.head();
-  requireContinuation(journal, head);
+  await requireContinuation(log, journal, head);
   for (const last = journal.head().id; head.id < last; filled(head.id)) {
     const newest = await appendNext(log, journal, head, last);
     if (newest === null) {

@@ -55,6 +55,9 @@ export function fillingTests(fixture: () => EngineFixture): void {
     await expect(fillLog(log, journal, note)).rejects.toThrow('2004 entries already, and the journal only 2003');
     extend(journal, 1);
     await expect(fillLog(log, journal, note)).rejects.toThrow('entry 2004 differs');
+    const later = entryAfter(next);
+    expect(await log.append([later], next)).toBe('appended');
+    await expect(fillLog(log, journal, note)).rejects.toThrow('entry 2004 differs');
     journal.close();
   });
 
