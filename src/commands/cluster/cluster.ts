@@ -109,8 +109,11 @@ export async function initCluster(settings: ClusterSettings): Promise<void> {
     await withJournal(data, async (journal) => {
       if (journal === null) {
         process.stdout.write(`No entries were added to the log, because ${data} doesn't contain a journal.\n`);
+        const key = keyFileOf(settings);
         process.stdout.write(
-          'Create the key for signing secrets, and copy the file to all hosts: (umask 077; openssl rand -hex 32 > secrets.key).\n',
+          existsSync(key)
+            ? keyNotice(key)
+            : 'Create the key for signing secrets, and copy the file to all hosts: (umask 077; openssl rand -hex 32 > secrets.key).\n',
         );
         return;
       }
@@ -120,9 +123,7 @@ export async function initCluster(settings: ClusterSettings): Promise<void> {
       await mendLog(log, journal);
       const head = await fillLog(log, journal, drawProgress(journal.lastId()));
       process.stdout.write(`The log now has the ${head.id} entries of the journal in ${data}.\n`);
-      process.stdout.write(
-        `Signing secrets are encrypted with the key in ${key}. Copy this file to the data directory of each other host, or name it there with --cluster-key.\n`,
-      );
+      process.stdout.write(keyNotice(key));
     });
   });
 }
@@ -152,15 +153,20 @@ async function mendLog(log: PostgresLog, journal: JournalReader): Promise<void> 
   }
 }
 
+const keyFileOf = ({ data, clusterKey }: KeyLocation): string => clusterKey ?? secretsKeyFile(data);
+
+const keyNotice = (file: string): string =>
+  `Signing secrets are encrypted with the key in ${file}. Copy this file to the data directory of each other host, or name it there with --cluster-key.\n`;
+
 /**
  * The key file in a data directory for all hosts to share; creates it if there is none. Called with the writer's lock held.
  * @returns its path
  * @throws OperatorError if it can't be used
  */
 function sharedKey(place: KeyLocation): string {
-  const { data, clusterKey } = place;
+  const { data } = place;
   const sealing = loadOrCreateSealing(place);
-  const file = clusterKey ?? secretsKeyFile(data);
+  const file = keyFileOf(place);
   if (!existsSync(indexPath(data))) return file;
   using db = openReader(data);
   const unreadableSecrets = secretReader(hookSecrets(db), sealing, () => {}).unreadable();

@@ -17,6 +17,7 @@ import { clusterTests } from '../../e2e/cluster-tests.ts';
 import { stackside } from '../../e2e/stackside.ts';
 import { directHooks } from '../../hooks/direct.ts';
 import { definition } from '../../hooks/server.ts';
+import { dataDirectory } from '../../support/data/data-directory.ts';
 import { entryOf, ingestOf, simulatedEvents } from '../../support/data/ingest.ts';
 import { hasPostgres, type PostgresQuorum, startQuorum } from '../../support/servers/postgres.ts';
 import { describeWith } from '../../support/servers/system-servers.ts';
@@ -212,6 +213,20 @@ describeWith('PostgreSQL', hasPostgres, () => {
     expect(host.ingest.hooks.records.all('default')).toHaveLength(1);
     const stored = host.ingest.hooks.secrets.find('default')!.secret;
     expect(sealing.open('default', stored)?.toHex()).toBe(secret ?? '');
+  });
+
+  test('cluster init without a journal names the key file that a directory has', async () => {
+    using directory = dataDirectory();
+    const data = directory.path;
+    const settings = { cluster: quorum.url, clusterPrefix: 'empty_', clusterKey: null, data };
+    using out = spyOn(process.stdout, 'write').mockImplementation(() => true);
+    await initCluster(settings);
+    expect(out.mock.calls.join('')).toContain('openssl rand');
+    madeSealing(settings);
+    out.mockClear();
+    await initCluster(settings);
+    expect(out.mock.calls.join('')).toContain(`encrypted with the key in ${secretsKeyFile(data)}`);
+    expect(out.mock.calls.join('')).not.toContain('openssl rand');
   });
 
   test("cluster init makes a missing key, and names the secrets that it can't open", async () => {
