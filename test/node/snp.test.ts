@@ -465,7 +465,9 @@ describeWith('Redis', hasRedis, () => {
     await redis.kill();
     for (const milliseconds of [500, 1_000]) {
       await until(() => clock.waiting(milliseconds) > 0);
-      expect(subscriber.failing()).toBe(`Redis at 127.0.0.1:${redis.port} can't be reached, or closed the connection`);
+      expect(subscriber.failing()).toBe(
+        `Redis at 127.0.0.1:${redis.port} can't be reached, refuses the login, or closed the connection`,
+      );
       clock.pass(milliseconds);
     }
     await until(() => clock.waiting(2_000) > 0);

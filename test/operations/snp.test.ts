@@ -31,7 +31,7 @@ describeWith('Redis', hasRedis, () => {
     await until(async () => !(await ready()).ready);
     expect(await ready()).toMatchObject({
       state: 'stale',
-      reason: `No events arrive: Redis at 127.0.0.1:${redis.port} can't be reached, or closed the connection.`,
+      reason: `No events arrive: Redis at 127.0.0.1:${redis.port} can't be reached, refuses the login, or closed the connection.`,
     });
     // The server still answers from its index.
     expect((await server.get('/extended/v2/blocks')).status).toBe(200);

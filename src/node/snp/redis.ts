@@ -40,7 +40,8 @@ function toRedisError(error: unknown, host: string): unknown {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   if (!(error instanceof Error) || typeof code !== 'string' || !DRIVER.test(code)) return error;
   if (REFUSED.has(code)) return refusalError(error.message);
-  const problem = `Redis at ${host} can't be reached, or closed the connection`;
+  // The driver closes the connection if Redis refuses the login, and drops its answer.
+  const problem = `Redis at ${host} can't be reached, refuses the login, or closed the connection`;
   return new RedisError(problem, CONNECTION_REMEDY, null, { cause: error });
 }
 
