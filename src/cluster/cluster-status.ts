@@ -193,7 +193,7 @@ interface SettingsRow {
 
 /** Reads PostgreSQL's settings and standbys. @throws LogUnavailableError */
 async function readEngineStatus({ engine }: EngineAccess): Promise<EngineStatus> {
-  const { server } = await engine.writable();
+  const { server, rivals } = await engine.writable();
   const [settings] = await engine.read((run) =>
     run<SettingsRow>(
       "SELECT current_setting('server_version') AS version, current_setting('fsync', true) AS fsync," +
@@ -207,8 +207,14 @@ async function readEngineStatus({ engine }: EngineAccess): Promise<EngineStatus>
   );
   const { version = '', names = null, fsync = null } = settings ?? {};
   const status = { server: server.name, version, synchronous: names, standbys: standbys.map((row) => ({ ...row })) };
-  return { ...status, warnings: warningsOf(status, fsync) };
+  return {
+    ...status,
+    warnings: [...rivals.map((rival) => rivalWarning(server.name, rival)), ...warningsOf(status, fsync)],
+  };
 }
+
+const rivalWarning = (server: string, rival: string): string =>
+  `PostgreSQL accepts writes at ${server} and at ${rival}, and Stackside uses ${server}: stop the server at ${rival}, and make it a standby.`;
 
 function warningsOf({ synchronous, standbys }: Omit<EngineStatus, 'warnings'>, fsync: string | null): string[] {
   const warnings: string[] = [];

@@ -110,17 +110,23 @@ export interface Session {
   sql: ReservedSQL;
 }
 
-/** The server that takes writes. */
-interface Writable {
+/** A server with a client of it. */
+interface Connected {
   server: EngineServer;
   sql: SQL;
+}
+
+/** The server that takes writes. */
+interface Writable extends Connected {
+  /** Names of other servers that took writes as well when it was found. */
+  rivals: string[];
 }
 
 /** Makes the error of a failed statement from its cause. @param server host and port */
 type FailureOf = (server: string, cause: unknown) => LogUnavailableError | LogUnknownOutcomeError;
 
 /** Result of the search at one server: whether it takes writes, or the failure that left this unknown. */
-type ProbeResult = Writable & ({ timeline: number | null } | { failure: unknown });
+type ProbeResult = Connected & ({ timeline: number | null } | { failure: unknown });
 
 /**
  * Each promotion of a standby begins a timeline with a higher number. A former primary that was cut off and still takes
@@ -247,7 +253,10 @@ export class PostgresEngine {
     const highest = Math.max(...timelines);
     const chosen = highest < 0 ? undefined : probeResults[timelines.indexOf(highest)];
     await Promise.all(probeResults.filter((result) => result !== chosen).map(({ sql }) => sql.close({ timeout: 0 })));
-    if (chosen !== undefined) return chosen;
+    if (chosen !== undefined) {
+      const rivals = probeResults.filter((result, index) => result !== chosen && timelines[index]! >= 0);
+      return { ...chosen, rivals: rivals.map(({ server }) => server.name) };
+    }
     const reasons = probeResults.map((result) =>
       'failure' in result
         ? readError(result.server.name, result.failure).message

@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, expect, spyOn, test } from 'bun:test';
 import { statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type ClusterStatus, missingEntries, writeReport } from '../../../src/cluster/cluster-status.ts';
+import { type ClusterStatus, clusterStatus, missingEntries, writeReport } from '../../../src/cluster/cluster-status.ts';
 import { engineAccess, grantStatements, makeTables, tableNames } from '../../../src/cluster/engine-tables.ts';
 import { postgresLeases } from '../../../src/cluster/leases.ts';
 import { STATEMENT_MS, WAITING_COMMIT } from '../../../src/cluster/postgres-engine.ts';
@@ -330,6 +330,8 @@ describeWith('PostgreSQL', hasPostgres, () => {
     expect(await append).toBe('unknown');
     expect((await cutLog.access.engine.writable()).server.name).toBe(`127.0.0.1:${quorum.primary().port}`);
     expect(await cutLog.append([entryAfter(first)], first)).toBe('appended');
+    const { warnings } = (await clusterStatus(cutLog, null)).engine;
+    expect(warnings).toEqual([expect.stringContaining(`stop the server at 127.0.0.1:${old.port}`)]);
     await cutLog.close();
     await old[Symbol.asyncDispose]();
   });
