@@ -41,8 +41,8 @@ export type EventSource =
 export interface StateReadings {
   /** Why writes fail, with the next step; null if they succeed. */
   writeFailure: Obstacle | null;
-  /** Why the index can't be read; null if it can. */
-  readFailure: string | null;
+  /** Why the index can't be read, with the next step; null if it can. */
+  readFailure: Obstacle | null;
   /** Why the node, or a block that it sent, belongs to another chain than the data; null if it doesn't. */
   wrongChain: Obstacle | null;
   /** The source of events; null in a process that accepts none. */
@@ -255,10 +255,7 @@ const rules: Readonly<Record<Exclude<ServerState, 'live'>, Rule>> = {
     );
   },
 
-  cannot_read: ({ readFailure }) =>
-    readFailure === null
-      ? null
-      : describe(readFailure, 'Check that --data names the right directory and that its disk works.'),
+  cannot_read: ({ readFailure }) => (readFailure === null ? null : describe(readFailure.problem, readFailure.remedy)),
 
   wrong_chain: ({ wrongChain }) => (wrongChain === null ? null : describe(wrongChain.problem, wrongChain.remedy)),
 

@@ -70,8 +70,9 @@ export const durationInWords = (seconds: number): string =>
 /** Ends a text with a full stop, unless it ends like a sentence. Its start, such as a URL, stays. */
 export const withFullStop = (text: string): string => (/[.!?]$/.test(text) ? text : `${text}.`);
 
-/** A text that may end with the message of an error, as a sentence. */
+/** A text that may end with the message of an error, as a sentence. A name at its start, such as a path, stays. */
 export const sentence = (text: string): string => {
   const trimmed = text.trim();
-  return withFullStop(trimmed.charAt(0).toUpperCase() + trimmed.slice(1));
+  const isWord = /^[a-z][a-z'’-]*[,:;.!?]?(?:\s|$)/.test(trimmed);
+  return withFullStop(isWord ? trimmed.charAt(0).toUpperCase() + trimmed.slice(1) : trimmed);
 };

@@ -80,10 +80,10 @@ const texts: readonly [
     CHECK_POSTGRES,
   ],
   [
-    { readFailure: 'No index found at /srv/index.db.' },
+    { readFailure: { problem: 'f/index.db was made by an unreleased Stackside.', remedy: 'Rebuild the index.' } },
     'cannot_read',
-    'No index found at /srv/index.db.',
-    'Check that --data names the right directory and that its disk works.',
+    'f/index.db was made by an unreleased Stackside.',
+    'Rebuild the index.',
   ],
   [
     { wrongChain: { problem: 'the block is of chain 0x1', remedy: 'Use a node of chain 0x80000000' } },
@@ -279,7 +279,7 @@ describe('with random readings', () => {
   const obstacle = fc.record({ problem: text, remedy: text });
   const readings: fc.Arbitrary<StateReadings> = fc.record({
     writeFailure: orNull(obstacle),
-    readFailure: orNull(text),
+    readFailure: orNull(obstacle),
     wrongChain: orNull(obstacle),
     source: orNull(
       fc.oneof(fc.constant(PORT), fc.record({ kind: fc.constant('stream' as const), failure: orNull(text) })),

@@ -263,6 +263,12 @@ test.each<[string, Partial<Facts>, string, string]>([
     '/srv was made by an unreleased Stackside.',
     'Run stackside export with the executable that made it, and stackside import into a new directory with this one.',
   ],
+  [
+    'format',
+    withFiles({ index: 'unreleased', journal: 'used' }),
+    '/srv was made by an unreleased Stackside.',
+    'Make a new index from the journal: stackside rebuild.',
+  ],
 ])('the check of %s reports the problem and the remedy for %p', (name, facts, message, remedy) => {
   const results = checkFacts(facts);
   expect(results[name]).toMatchObject({ state: 'problem', message, remedy });

@@ -39,11 +39,13 @@ test('an index or a journal of an unreleased version is rejected with a way to k
     [indexPath(directory.path), SCHEMA_VERSION],
     [journalPath(directory.path), JOURNAL_VERSION],
   ] as const) {
+    const isIndex = path === indexPath(directory.path);
     setVersion(path, 1);
     const before = readFileSync(path);
-    const read = path === indexPath(directory.path) ? openReader : openJournalReader;
+    const read = isIndex ? openReader : openJournalReader;
     const message = `${path} was made by an unreleased Stackside.`;
-    const remedy = expect.stringContaining('stackside export with the executable that made it');
+    const way = isIndex ? 'stackside rebuild' : 'stackside export with the executable that made it';
+    const remedy = expect.stringContaining(way);
     for (const open of [openAt, read]) {
       expect(() => open(directory.path)).toThrow(expect.objectContaining({ message, remedy }));
     }

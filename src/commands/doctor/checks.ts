@@ -7,6 +7,7 @@ import { observerFor, observerProblem } from '../../node/node-config.ts';
 import { nodeRpc } from '../../node/rpc.ts';
 import type { Settings } from '../../settings/config.ts';
 import { unreleasedFile } from '../../store/files/connection.ts';
+import { unreleasedIndex } from '../../store/files/database.ts';
 import { type Facts, gatherFacts } from './facts.ts';
 
 export type Finding =
@@ -254,7 +255,7 @@ const checks: Readonly<Record<string, (facts: Facts) => Finding>> = {
       return problem(`A newer version of Stackside wrote ${directory}.`, 'Install that version, or a later one.');
     }
     if (index === 'unreleased' || journal === 'unreleased') {
-      const { message, remedy } = unreleasedFile(directory);
+      const { message, remedy } = (journal === 'used' ? unreleasedIndex : unreleasedFile)(directory);
       return problem(message, remedy);
     }
     return ok(

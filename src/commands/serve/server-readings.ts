@@ -1,9 +1,11 @@
 /** Reads the state of the server: `/health`, `/ready`, `/metrics`, and `/stackside/v1/status`, `history` and `system`. */
 import { AggregatorRegistry, type MetricValue, type Registry } from 'prom-client';
 import type { Operations } from '../../api/operations.ts';
+import type { StateReadings } from '../../api/server-state.ts';
 import type { ServerHistory, ServerStatus } from '../../api/stackside/server.ts';
 import type { AlertsState, SystemState } from '../../api/stackside/system.ts';
 import type { Clock } from '../../base/clock.ts';
+import { OperatorError } from '../../base/errors.ts';
 import { unavailable } from '../../base/system-errors.ts';
 import type { Alert, Series } from '../../metrics/alerts.ts';
 import type { DiskSpace, EventTimes, LastHour } from '../../metrics/last-hour.ts';
@@ -23,15 +25,23 @@ import type { ServerContext, ServerOperations } from './server-context.ts';
 
 const nodeHeightOf = async (node: NodeRpc): Promise<number | null> => (await infoOrNull(node))?.height ?? null;
 
-/** Reads from the index. @returns the value, or the reason why the index can't be read; throws other errors */
-export function readOrReason<T>(reading: () => T): { read: T; reason: null } | { read: null; reason: string } {
+const READ_REMEDY = 'Check that --data names the right directory and that its disk works.';
+
+/** The value of a reading, or why the index can't be read. */
+type Reading<T> = { read: T; failure: null } | { read: null; failure: NonNullable<StateReadings['readFailure']> };
+
+/** Reads from the index. Throws errors that the index doesn't cause. */
+export function readOrFailure<T>(reading: () => T): Reading<T> {
   try {
-    return { read: reading(), reason: null };
+    return { read: reading(), failure: null };
   } catch (error) {
-    if (error instanceof NoSnapshotError) return { read: null, reason: error.message };
+    if (error instanceof NoSnapshotError) {
+      const remedy = error.cause instanceof OperatorError ? error.cause.remedy : READ_REMEDY;
+      return { read: null, failure: { problem: error.message, remedy } };
+    }
     const failure = unavailable(error);
     if (failure === null) throw error;
-    return { read: null, reason: `The index can't be read: ${failure.message}` };
+    return { read: null, failure: { problem: `The index can't be read: ${failure.message}`, remedy: failure.remedy } };
   }
 }
 
@@ -70,7 +80,7 @@ export function serverOperations(options: OperationsOptions): ServerOperations {
       };
     });
 
-  const stateOfIndex = (): IndexState => readOrReason(readState).read ?? NO_INDEX;
+  const stateOfIndex = (): IndexState => readOrFailure(readState).read ?? NO_INDEX;
 
   /** Returns a registry with the current metrics of all threads. */
   async function currentRegistry(): Promise<Pick<Registry, 'metrics' | 'getMetricsAsJSON'>> {
@@ -123,7 +133,7 @@ function statusOf(options: ReadingsOptions): () => Promise<ServerStatus> {
     // Both use the same answer of the node.
     const [readiness, info] = await Promise.all([operations.readiness(), infoOrNull(node)]);
     const { height, node_height, tip_age_seconds, ...standing } = readiness;
-    const { read: chain } = readOrReason(() =>
+    const { read: chain } = readOrFailure(() =>
       snapshots.read((read) => ({ id: read.chain.chainId(), from: read.chain.historyFrom() })),
     );
     const from = chain?.from ?? null;

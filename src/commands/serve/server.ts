@@ -19,7 +19,7 @@ import { askStartingAccounts, requiresWhole } from './history-start.ts';
 import { manageHooks } from './hooks.ts';
 import type { Receiving } from './receiving.ts';
 import type { Observations, ServerContext } from './server-context.ts';
-import { newestEntryAt, readOrReason, serverOperations, serverReadings } from './server-readings.ts';
+import { newestEntryAt, readOrFailure, serverOperations, serverReadings } from './server-readings.ts';
 import { chainOfNode, requireAgreement, requireNodeChain, warnOfOpenEventPort } from './start-checks.ts';
 import { watchState } from './state-watch.ts';
 import { openWritableIndex } from './writable-index.ts';
@@ -173,7 +173,7 @@ async function startServices(
     events: receiving?.port ?? null,
     signInPath: hooks?.signInPath ?? null,
     readiness: operations.readiness,
-    chainId: async () => readOrReason(() => snapshots.read((read) => read.chain.chainId())).read,
+    chainId: async () => readOrFailure(() => snapshots.read((read) => read.chain.chainId())).read,
     failed: cluster === null ? ended.promise : Promise.race([cluster.failed, ended.promise]),
     stop: () => services.stop(),
   };

@@ -14,7 +14,7 @@ import { BEING_FILLED, blocksText, type Refusal } from '../../node/event-intake.
 import { infoOrReason, type NodeInfo, type NodeRpc } from '../../node/rpc.ts';
 import type { WriterHealth } from '../../store/ingest/writer-health.ts';
 import type { Snapshots } from '../../store/read/snapshots.ts';
-import { readOrReason } from './server-readings.ts';
+import { readOrFailure } from './server-readings.ts';
 
 export interface Filling {
   /** Why it fails; null if it doesn't. */
@@ -190,7 +190,7 @@ export function watchState(
 
   async function readiness(): Promise<Readiness> {
     const order = ++readings;
-    const { read: index, reason: readFailure } = readOrReason(readIndex);
+    const { read: index, failure: readFailure } = readOrFailure(readIndex);
     const { info, reason: nodeFailure } = await infoOrReason(node);
     const tip = index?.tip ?? null;
     const height = tip?.height ?? null;

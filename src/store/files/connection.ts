@@ -140,12 +140,14 @@ export function kindOf(db: Database, { id }: FileKind): 'empty' | 'own' | 'other
   return isUnmarked && db.query('SELECT 1 FROM sqlite_schema').get() === null ? 'empty' : 'other';
 }
 
-/** Returns the error for a file with a version older than the first release. */
-export const unreleasedFile = (file: string): OperatorError =>
-  new OperatorError(
-    `${file} was made by an unreleased Stackside.`,
-    'Run stackside export with the executable that made it, and stackside import into a new directory with this one.',
-  );
+/**
+ * Returns the error for a file with a version older than the first release.
+ * @param remedy by default the one for a journal, which no other file replaces
+ */
+export const unreleasedFile = (
+  file: string,
+  remedy = 'Run stackside export with the executable that made it, and stackside import into a new directory with this one.',
+): OperatorError => new OperatorError(`${file} was made by an unreleased Stackside.`, remedy);
 
 /** Requires that a file is empty or has a kind. @throws OperatorError if it has another kind */
 export function requireKind(db: Database, file: string, kind: FileKind): void {

@@ -63,6 +63,10 @@ const newerFile = (db: Database, path: string, newest: number): OperatorError =>
     'Run the newer version, or rebuild the index with this one: stackside rebuild.',
   );
 
+/** Returns the error for an index with a version older than the first release. The journal also has the chainhooks. */
+export const unreleasedIndex = (path: string): OperatorError =>
+  unreleasedFile(path, 'Make a new index from the journal: stackside rebuild.');
+
 /** Creates the tables of an empty file, or upgrades an older version, in one transaction. */
 function bringUpToDate(
   db: Database,
@@ -72,7 +76,7 @@ function bringUpToDate(
   const fate = indexFate(db, path, steps);
   const version = versionOf(db);
   const newest = versionAfter(steps);
-  if (fate === 'unreleased') throw unreleasedFile(path);
+  if (fate === 'unreleased') throw unreleasedIndex(path);
   if (fate === 'newer') throw newerFile(db, path, newest);
   if (fate === 'used' && (!views || hasViews(db))) return;
   const change = db.transaction(() => {
@@ -195,7 +199,7 @@ export function openReader(directory: string): Connection {
     // Without a memory map, a page that the disk can't read is an error and doesn't end the process.
     db.run('PRAGMA mmap_size = 0');
     const fate = indexFate(db, path);
-    if (fate === 'unreleased') throw unreleasedFile(path);
+    if (fate === 'unreleased') throw unreleasedIndex(path);
     if (fate === 'newer') throw newerFile(db, path, SCHEMA_VERSION);
     if (fate !== 'used') {
       throw new OperatorError(
