@@ -20,7 +20,13 @@ import { manageHooks } from './hooks.ts';
 import type { Receiving } from './receiving.ts';
 import type { Observations, ServerContext } from './server-context.ts';
 import { newestEntryAt, readOrFailure, serverOperations, serverReadings } from './server-readings.ts';
-import { chainOfNode, requireAgreement, requireNodeChain, warnOfOpenEventPort } from './start-checks.ts';
+import {
+  chainOfNode,
+  requireAgreement,
+  requireNodeChain,
+  warnOfOpenEventPort,
+  warnOfUnusedEventPort,
+} from './start-checks.ts';
 import { watchState } from './state-watch.ts';
 import { openWritableIndex } from './writable-index.ts';
 import { startWriterServices } from './writer-services.ts';
@@ -167,6 +173,7 @@ async function startServices(
   log({ event: 'started', version: serverVersion, mode, data, settings: changedSettings(settings) });
   state.start();
   if (receiving?.port != null) await warnOfOpenEventPort(settings, log);
+  warnOfUnusedEventPort(settings, log);
   return {
     api: url,
     node: node.location,
