@@ -33,9 +33,9 @@ export interface VerificationState {
 export interface LeaseStatus {
   /** Whether this host has it. */
   isHeld: boolean;
-  /** Name of the holder at the last request; null before the first. */
+  /** Name of the present holder; null if no host is known to have the lease. */
   holder: string | null;
-  /** Epoch of that holder's lease; null before the first. */
+  /** Epoch of the last known lease; null before the first request. */
   epoch: number | null;
   /** How often this host gained or lost the lease. */
   changes: number;

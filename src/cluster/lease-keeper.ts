@@ -130,8 +130,8 @@ export class LeaseKeeper implements Lease {
   #changes = 0;
   /** Until when the host leaves the lease to others, in milliseconds of the monotonic clock. */
   #restsUntil = Number.NEGATIVE_INFINITY;
-  /** The holder at the last request. */
-  #lastHolder: LeaseHolder = { holder: null, epoch: null };
+  /** Another holder at the last request, and when its lease has ended unless it was renewed since. */
+  #lastHolder: LeaseHolder & { end: number } = { holder: null, epoch: null, end: Number.NEGATIVE_INFINITY };
 
   constructor(options: LeaseKeeperOptions) {
     this.#options = options;
@@ -162,10 +162,12 @@ export class LeaseKeeper implements Lease {
 
   status(): LeaseStatus {
     const { holder, epoch } = this.#lastHolder;
+    const isKnown = holder !== null && this.#remaining(this.#lastHolder) > 0;
+    const other = isKnown ? hostOf(holder) : null;
     return {
       isHeld: this.#lease !== null,
-      holder: holder === null ? null : hostOf(holder),
-      epoch,
+      holder: this.#lease === null ? other : this.#options.host,
+      epoch: this.#lease?.epoch ?? epoch,
       changes: this.#changes,
     };
   }
@@ -198,7 +200,7 @@ export class LeaseKeeper implements Lease {
     const end = this.#endFromNow();
     const answer = await leases.give({ name, holder: this.#holder, seconds: LEASE_SECONDS, epochSeen: epochSeen() });
     if (!('newEpoch' in answer)) {
-      this.#lastHolder = answer;
+      this.#lastHolder = { ...answer, end: this.#endFromNow() };
       return;
     }
     const lease = { epoch: answer.newEpoch, end };
@@ -227,7 +229,7 @@ export class LeaseKeeper implements Lease {
   #gain(lease: CurrentLease): void {
     this.#lease = lease;
     this.#changes += 1;
-    this.#lastHolder = { holder: this.#holder, epoch: lease.epoch };
+    this.#lastHolder = { holder: null, epoch: lease.epoch, end: lease.end };
     this.#watch(lease);
     this.#options.say({ event: 'delivery_lease_changed', held: true, epoch: lease.epoch });
     void this.#begin(lease);

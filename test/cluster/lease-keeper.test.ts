@@ -260,6 +260,21 @@ test('a host that stops ends its work first, and another host gets the lease wit
   expect(first.reports).toEqual([true]);
 });
 
+test('while the engine is away, no host names a holder beyond the end of the lease', async () => {
+  const { engine, host, pass, working } = scene();
+  const first = host('one');
+  await working(first);
+  const second = host('two');
+  await pass(3 * ASK_MS);
+  engine.isAway = true;
+  await pass(ASK_MS);
+  expect(second.keeper.status()).toMatchObject({ isHeld: false, holder: 'one' });
+  await pass(LEASE_SECONDS * 1000);
+  for (const { keeper } of [first, second]) {
+    expect(keeper.status()).toMatchObject({ isHeld: false, holder: null, epoch: 1 });
+  }
+});
+
 test('a host that was halted beyond the end of its lease stops before it sends anything', async () => {
   const { world, host, working, idle } = scene();
   const first = host('one');

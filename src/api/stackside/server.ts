@@ -43,7 +43,7 @@ const HostState = named('HostState', {
   deliveries: nullable(
     Type.Object({
       held: Type.Boolean({ description: 'Whether this host delivers chainhooks' }),
-      holder: text('Name of the host that delivers, when this host last checked; null before the first check'),
+      holder: text('Name of the host that delivers; null if this host knows of none'),
       epoch: integer('Increases each time a host starts to deliver; null before the first check'),
     }),
     { description: 'The host that delivers chainhooks; null on a host that only reads' },
