@@ -65,6 +65,20 @@ test('measures the rate of new blocks for the time left', async () => {
   expect(await after(0)).toMatchObject({ state: 'catching_up', seconds_left: 90 });
 });
 
+test('measures the rate of new blocks after an outage of the shared log without the time of the outage', async () => {
+  let logFailure: string | null = 'no answer';
+  const { world, after } = watching({ logFailure: () => logFailure });
+  Object.assign(world, { height: 0, nodeHeight: 1_000 });
+  await after(1);
+  expect(await after(59)).toMatchObject({ state: 'catching_up', seconds_left: null });
+  logFailure = null;
+  for (let height = 0; height <= 100; height += 10) {
+    world.height = height;
+    await after(1);
+  }
+  expect(await after(0)).toMatchObject({ state: 'catching_up', seconds_left: 90 });
+});
+
 test('is stale ten minutes after the node got a block that did not arrive, however long both stood still before', async () => {
   const { world, after } = watching();
   Object.assign(world, { height: 100, nodeHeight: 100, lastEvent: 0 });

@@ -116,6 +116,11 @@ class Movement {
     this.#heights = [...this.#heights.filter((sample) => sample.time > time - RATE_SECONDS), { time, height }];
   }
 
+  /** Forgets the rate of blocks: while events wait for the shared log, it says nothing about the time after the outage. */
+  forgetRate(): void {
+    this.#heights = [];
+  }
+
   #blocksPerSecond(): number | null {
     const [first, last] = [this.#heights[0], this.#heights.at(-1)];
     if (first === undefined || last === undefined || last.height <= first.height) return null;
@@ -198,11 +203,13 @@ export function watchState(
     const chainId = index?.chainId ?? options.chainId;
     const blockers = obstacles(info, { chainId, height });
     const now = seconds();
+    const logFailure = options.logFailure();
     // A slow reading must not count as a newer one.
     const isNewest = order > newest;
     if (isNewest) {
       newest = order;
       movement.add(now, height, nodeHeight, options.refusal() !== null || blockers.refusal !== null);
+      if (logFailure !== null) movement.forgetRate();
     }
     const source = options.source();
     const tipAge = tip === null ? null : Math.round(clock.now() / 1_000 - tip.time);
@@ -220,7 +227,7 @@ export function watchState(
       historyStart: index?.historyStart ?? null,
       isHost: options.isHost,
       log: options.lag(),
-      logFailure: options.logFailure(),
+      logFailure,
       preparation: options.preparation(),
       tipAge: options.isSimulated ? null : tipAge,
       // A host of a cluster also gets blocks from the log.
