@@ -247,12 +247,13 @@ function lagText(head: number, entry: number): string {
   return entry === head ? 'up to date' : `${head - entry} behind`;
 }
 
-/** The position of a host at its last report. Later entries count as lag. */
+/** The position of a host at its last report. Entries since then count as lag only if the host had lag then, or is silent. */
 function hostText(head: number, { entry, version, seconds, lagSeconds }: SeenHost): string {
+  const isSilent = seconds > MAX_REPORT_SECONDS;
   const isLate = lagSeconds > 0 && entry < head;
-  const lag = `${lagText(head, entry)}${isLate ? ` for ${durationInWords(Math.ceil(lagSeconds))}` : ''}`;
-  const seen =
-    seconds > MAX_REPORT_SECONDS ? `not seen for ${durationInWords(seconds)}` : `seen ${seconds.toFixed(1)} s ago`;
+  const newest = lagSeconds === 0 && !isSilent ? Math.min(head, entry) : head;
+  const lag = `${lagText(newest, entry)}${isLate ? ` for ${durationInWords(Math.ceil(lagSeconds))}` : ''}`;
+  const seen = isSilent ? `not seen for ${durationInWords(seconds)}` : `seen ${seconds.toFixed(1)} s ago`;
   return `entry ${entry}, ${lag}, ${version}, ${seen}`;
 }
 
@@ -260,6 +261,9 @@ function leaseText({ holder, epoch, seconds }: LeaseState): string {
   const state = seconds > 0 ? `held by ${hostOf(holder)}, expires in ${seconds.toFixed(1)} s unless renewed` : 'free';
   return `epoch ${epoch}, ${state}`;
 }
+
+/** In place of the state of a standby that the role may not read. */
+const HIDDEN_STATE = 'not visible to this role without: GRANT pg_read_all_stats TO …';
 
 /** The status of a cluster as lines of text. @param data the data directory with the compared journal */
 export function clusterLines(status: ClusterStatus, data: string): string[] {
@@ -276,7 +280,7 @@ export function clusterLines(status: ClusterStatus, data: string): string[] {
     line('postgresql', `${engine.version}, written at ${engine.server}`),
     line('synchronous', engine.synchronous === '' ? 'no' : (engine.synchronous ?? 'not known')),
     ...engine.standbys.map(({ name, state, sync }) =>
-      line('standby', `${name}  ${state ?? 'not visible to this role'}${sync === null ? '' : `, ${sync}`}`),
+      line('standby', `${name}  ${state ?? HIDDEN_STATE}${sync === null ? '' : `, ${sync}`}`),
     ),
   ];
 }

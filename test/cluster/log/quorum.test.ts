@@ -345,6 +345,7 @@ test('cluster status prints one line for the log and for each host, lease and se
     hosts: [
       { name: 'a', entry: 12, version: 'stackside v1', seconds: 0.25, lagSeconds: 0 },
       { name: 'bcd', entry: 9, version: 'stackside v1', seconds: 9.5, lagSeconds: 130.5 },
+      { name: 'busy', entry: 10, version: 'stackside v1', seconds: 2, lagSeconds: 0 },
       { name: 'dead', entry: 9, version: 'stackside v1', seconds: 12.2, lagSeconds: 0 },
       { name: 'odd', entry: 15, version: 'stackside v1', seconds: 1, lagSeconds: 7 },
     ],
@@ -369,6 +370,7 @@ test('cluster status prints one line for the log and for each host, lease and se
     `log            entry 12, chain value 0x${'00'.repeat(32)}, 1.2 MB`,
     'host           a     entry 12, up to date, stackside v1, seen 0.3 s ago',
     'host           bcd   entry 9, 3 behind for 2 minutes 11 seconds, stackside v1, seen 9.5 s ago',
+    'host           busy  entry 10, up to date, stackside v1, seen 2.0 s ago',
     'host           dead  entry 9, 3 behind, stackside v1, not seen for 12 seconds',
     'host           odd   entry 15, 3 above the log, stackside v1, seen 1.0 s ago',
     'lease          deliveries: epoch 3, held by a, expires in 4.5 s unless renewed',
@@ -377,6 +379,6 @@ test('cluster status prints one line for the log and for each host, lease and se
     'postgresql     15.4, written at db1:5432',
     'synchronous    no',
     'standby        db2  streaming, async',
-    'standby        db3  not visible to this role',
+    'standby        db3  not visible to this role without: GRANT pg_read_all_stats TO …',
   ]);
 });
