@@ -367,6 +367,10 @@ test('the check of an archive reports no problem before the first upload, nor of
     message:
       "This host doesn't write the archive. The host that delivers chainhooks writes the archive, if it has --archive: give all hosts the same one.",
   });
+  const idle = { ...cluster, deliveries: { held: false, holder: null, epoch: 1 } } as ServerStatus['cluster'];
+  expect(checkFacts(server({ archive: null, cluster: idle })).archive?.message).toEndWith(
+    'no host is known to deliver.',
+  );
   const settings = { ...WELL.settings, archive: null };
   expect(checkFacts({ settings, ...server({ archive: null, cluster }) }).archive).toEqual({
     state: 'skipped',

@@ -186,7 +186,10 @@ test('makes no base while the archive is behind, fails or belongs to another hos
   world.archive = { entry: 5, behind_seconds: 3, failing: false };
   world.lease = () => null;
   await pass();
-  expect([runs.length, request()]).toEqual([0, 'another host writes the archive']);
+  expect([runs.length, request()]).toEqual([
+    0,
+    'only the host that delivers chainhooks writes the archive; stackside cluster status names it',
+  ]);
   world.lease = () => ({ epoch: 4 });
   await pass();
   expect(runs).toEqual([false, true]);

@@ -36,6 +36,10 @@ const NO_NODE = "The node doesn't answer.";
 const ONE_WRITER =
   'The host that delivers chainhooks writes the archive, if it has --archive: give all hosts the same one.';
 
+/** Explains to a host of a cluster who writes the archive. */
+const archiveWriter = (cluster: NonNullable<NonNullable<Facts['server']>['cluster']>): string =>
+  cluster.deliveries?.holder === null ? `${ONE_WRITER} At present, no host is known to deliver.` : ONE_WRITER;
+
 /** Maximum seconds between the clocks of this machine and the node: webhooks are signed with the time. */
 const MAX_CLOCK_DIFFERENCE = 10;
 /** The operator must act if the free space, or the time until the disk is full, is lower. */
@@ -204,10 +208,15 @@ const checks: Readonly<Record<string, (facts: Facts) => Finding>> = {
       return ok(`${location} can be reached.${lag} Only an upload shows whether the archive accepts writes.`);
     }
     if (archive === null && server.archive == null) {
-      return skipped(server.cluster === null ? 'No archive is written.' : `This host has no archive. ${ONE_WRITER}`);
+      return skipped(
+        server.cluster === null
+          ? 'No archive is written.'
+          : `This host has no archive. ${archiveWriter(server.cluster)}`,
+      );
     }
     if (server.archive === null) {
-      if (server.cluster !== null) return skipped(`This host doesn't write the archive. ${ONE_WRITER}`);
+      if (server.cluster !== null)
+        return skipped(`This host doesn't write the archive. ${archiveWriter(server.cluster)}`);
       return problem(
         `The server doesn't write the archive at ${withoutCredentials(archive ?? '')}.`,
         'Restart the server with --archive.',

@@ -299,7 +299,8 @@ export function startBases(options: BasesOptions) {
     }),
     /** Requests a base now. @returns the reason for a refusal; null if the base is made as soon as the archive has all entries */
     request(): string | null {
-      if (lease() === null) return 'another host writes the archive';
+      if (lease() === null)
+        return 'only the host that delivers chainhooks writes the archive; stackside cluster status names it';
       if (step !== null) return 'a base is being made';
       isWanted = true;
       loop.wake();
