@@ -222,7 +222,7 @@ describeWith('PostgreSQL', hasPostgres, () => {
     using out = spyOn(process.stdout, 'write').mockImplementation(() => true);
     await initCluster(settings);
     expect(out.mock.calls.join('')).toContain('openssl rand');
-    madeSealing(settings);
+    loadOrCreateSealing(settings);
     out.mockClear();
     await initCluster(settings);
     expect(out.mock.calls.join('')).toContain(`encrypted with the key in ${secretsKeyFile(data)}`);
