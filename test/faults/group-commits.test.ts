@@ -273,6 +273,30 @@ test('reads see only committed events after a group is lost, and all events afte
   expect(height()).toBe(acknowledged);
 });
 
+test('reads leave the replay of a group to the next write after two attempts failed', () => {
+  using open = openReadable();
+  const before = open.height();
+  open.receive(group);
+  const acknowledged = open.ingest.tipHeight();
+  let attempts = 0;
+  open.store.follow(({ sql, path }) => {
+    if (sql !== 'COMMIT' || path !== indexPath(open.directory)) return null;
+    attempts += 1;
+    return { code: 'full', effect: 'rolled_back' };
+  });
+  open.timer.endWaits();
+  expect([open.height(), open.height(), attempts]).toEqual([before, before, 2]);
+  open.ingest.probe();
+  expect([open.height(), attempts]).toEqual([before, 3]);
+  open.store.follow(never);
+  open.ingest.probe();
+  expect(open.height()).toBe(acknowledged);
+  // The next group that is lost is replayed for reads again.
+  open.receive(eventRange.slice(40, 60));
+  open.undo();
+  expect(open.height()).toBe(open.ingest.tipHeight());
+});
+
 test('reads continue if the journal is too damaged to replay a lost group, and the next event reports the damage', () => {
   using open = openReadable();
   const { height } = open;

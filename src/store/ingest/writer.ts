@@ -162,6 +162,8 @@ export class Writer {
   #changes = 0;
   /** Whether the index's open transaction includes all rows that were buffered in memory. */
   #isStored = false;
+  /** Whether the last `publish` failed. Every read of an API request calls `publish`, so only a write tries again. */
+  #hasFailedToPublish = false;
   /**
    * Whether to wait for a lock of another process. The wait blocks this thread, so the writer waits only once until the lock
    * is free.
@@ -437,7 +439,8 @@ export class Writer {
    */
   publish(): void {
     this.#timer?.cancel();
-    if (!this.#tryToCommit()) this.#tryToCommit();
+    if (this.#hasFailedToPublish) return;
+    this.#hasFailedToPublish = !(this.#tryToCommit() || this.#tryToCommit());
   }
 
   /**
@@ -550,6 +553,7 @@ export class Writer {
   #recordCommit(): void {
     this.#transaction = null;
     this.#state = 'committed';
+    this.#hasFailedToPublish = false;
     this.#bytes = 0;
     this.#timer?.cancel();
     this.#committedPosition = this.position();
