@@ -627,6 +627,37 @@ test('a host asks the log again after a wait if it returns no entries', async ()
   expect([reads, waits]).toEqual([2, [RETRY_MS]]);
 });
 
+test('a host that appends an entry while it asks the log follows further entries without a wait', async () => {
+  const log = filledLog();
+  const client = log.client();
+  let isHeld = false;
+  const asked = Promise.withResolvers<void>();
+  const goOn = Promise.withResolvers<void>();
+  const head = async () => {
+    const answer = await client.head();
+    if (!isHeld) return answer;
+    asked.resolve();
+    await goOn.promise;
+    return answer;
+  };
+  const waits: number[] = [];
+  const wait: typeof client.wait = (lastId, signal) => {
+    waits.push(lastId);
+    return client.wait(lastId, signal);
+  };
+  const clock = heldClock([RETRY_MS]);
+  await using hostA = await openFollower(log, undefined, { client: { ...client, head, wait }, clock });
+  await until(() => waits.length > 0, 'the end of the log');
+  isHeld = true;
+  log.wake();
+  await asked.promise;
+  isHeld = false;
+  expect(await hostA.host.receive(chunks(1))).toBe('applied');
+  goOn.resolve();
+  await until(() => clock.waiting(RETRY_MS) > 0 || waits.length > 1, 'the next request');
+  expect([waits.at(-1), clock.waiting(RETRY_MS)]).toEqual([log.head.id, 0]);
+});
+
 test("an event is accepted if another host's entry arrives between the two requests that follow a conflict", async () => {
   const log = filledLog();
   const client = log.client();
