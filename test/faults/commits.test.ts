@@ -141,6 +141,16 @@ test.each(
   expect(journalRows(open.directory).filter((row) => row.path === chunks.path)).toHaveLength(1);
 });
 
+test("if a bug fails the index after the journal's commit, the event is a repetition, and the next ones are accepted", () => {
+  using open = openBefore();
+  using index = new Database(indexPath(open.directory), { readwrite: true });
+  index.run("CREATE TRIGGER bug BEFORE UPDATE OF journal_id ON progress BEGIN SELECT RAISE(ABORT, 'a bug'); END");
+  expect(() => open.ingest.receive(nextBlock)).toThrow('a bug');
+  index.run('DROP TRIGGER bug');
+  expect(open.ingest.receive(nextBlock)).toBe('repeated');
+  expect(open.ingest.receive(chunks)).toBe('applied');
+});
+
 test('a hook that expired with an undone event is active again, and the event is evaluated again', () => {
   using open = openBefore();
   const { hooks } = open.ingest;

@@ -65,7 +65,8 @@ const GROUP_BYTES_OF_IMPORT = 32_000_000;
 
 /**
  * How far both files are:
- * - `unknown`: a call failed, or none was made yet. The journal may be ahead. No transaction is open.
+ * - `unknown`: a call failed, or none was made yet. The journal may be ahead. No transaction is open, except between the
+ *   commits of the journal and the index.
  * - `committed`: both files have the same last entry.
  * - `pending`: the index's transaction is open with entries that the journal has committed. Readers of this process see them.
  *
@@ -476,6 +477,7 @@ export class Writer {
       this.#requireOpen();
       // The journal first: if the commit of the index is lost, the journal replays it.
       this.#commitJournal();
+      this.#state = 'unknown';
       this.#commitIndex();
     });
     // `local` doesn't call this: a small write may fit on a disk that is too full for events.
