@@ -151,6 +151,18 @@ test("if a bug fails the index after the journal's commit, the event is a repeti
   expect(open.ingest.receive(chunks)).toBe('applied');
 });
 
+test('if a bug fails the last replay of a process, its files are closed and unlocked', () => {
+  using open = openBefore();
+  open.failNext(indexPath, 'COMMIT', full);
+  expect(() => open.ingest.receive(chunks)).toThrow('disk is full');
+  using index = new Database(indexPath(open.directory), { readwrite: true });
+  index.run("CREATE TRIGGER bug BEFORE UPDATE OF journal_id ON progress BEGIN SELECT RAISE(ABORT, 'a bug'); END");
+  expect(() => open.ingest.close()).toThrow('a bug');
+  index.run('DROP TRIGGER bug');
+  using reopened = openWithHooks(open.directory);
+  expect(reopened.ingest.receive(chunks)).toBe('repeated');
+});
+
 test('a hook that expired with an undone event is active again, and the event is evaluated again', () => {
   using open = openBefore();
   const { hooks } = open.ingest;

@@ -300,11 +300,13 @@ export function openIngest(options: IngestOptions) {
       if (chainId !== null && wasUnbound && journal.lastId() === 0) writer.local(identity.forget);
     },
 
+    /** Commits the pending group, and closes the files. May be called again. */
     close(): void {
+      if (opened.disposed) return;
+      using _files = opened;
       writer.publish();
       // Entries that the journal has are applied again when the files are opened again.
       writer.abandon();
-      opened.dispose();
     },
   };
 }
