@@ -66,8 +66,9 @@ class App {
 /** Adds names from the API, because the events contain names only in hexadecimal. */
 async function learnNames(app: App, subjects: Subjects): Promise<void> {
   const names = await app.ask('/v1/names');
-  // Before the first block, the chain is unknown, so there are no names to list.
-  if (names.status === 503) return;
+  // Before the first block, the chain is unknown, so there are no names to list. A server responds with its state, which this
+  // app doesn't have.
+  if (names.status === 500) return;
   for (const name of JSON.parse(names.text)) subjects.names.add(name);
   for (const tld of JSON.parse((await app.ask('/v1/namespaces')).text).namespaces) subjects.namespaces.add(tld);
 }
