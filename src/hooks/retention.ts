@@ -60,6 +60,8 @@ interface RetentionOptions {
   retentionMs: number;
   log: HookLog;
   clock: Clock;
+  /** Whether a block of any depth can be orphaned, as on a devnet. Its ledger rows are never deleted. */
+  hasDeepForks?: boolean;
   /** Maximum bodies that are stored for a hook; for tests. */
   maxBodies?: number;
 }
@@ -69,7 +71,7 @@ type DeleteBatch = () => Promise<boolean>;
 
 /** Makes the task that removes old rows of chainhooks once a minute, after `start`. */
 export function retention(options: RetentionOptions) {
-  const { store, commands, retentionMs, log, clock, maxBodies = MAX_BODIES } = options;
+  const { store, commands, retentionMs, log, clock, hasDeepForks = false, maxBodies = MAX_BODIES } = options;
   const { records, candidates } = store;
   let loop: Loop | null = null;
   /** The last delivery whose body was removed for its age. */
@@ -121,7 +123,7 @@ export function retention(options: RetentionOptions) {
   const kinds = (): DeleteBatch[] => [
     deleteAgedBodies,
     deleteExpired,
-    deleteDeepRows,
+    ...(hasDeepForks ? [] : [deleteDeepRows]),
     purgeDeletedHook,
     ...records.withLongLog(maxBodies).map((id) => () => deleteExcess(id)),
   ];

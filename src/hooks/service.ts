@@ -42,6 +42,8 @@ interface HookOptions {
   /** Seals and opens signing secrets. */
   sealing: Sealing;
   guard?: TargetGuard;
+  /** Whether a block of any depth can be orphaned, as on a devnet. Default false. */
+  hasDeepForks?: boolean;
   /** The lease to deliver. Only the host that holds it delivers, catches up and deletes old rows. By default, this host holds it. */
   lease?: Lease;
   clock?: Clock;
@@ -97,7 +99,8 @@ export function startChainhooks(options: HookOptions) {
     canSign: secrets.canSign,
   });
   const tasks = hookTasks({ store, commands, log, clock });
-  const upkeep = retention({ store, commands, retentionMs: rules.retentionMs, log, clock });
+  const { hasDeepForks = false } = options;
+  const upkeep = retention({ store, commands, retentionMs: rules.retentionMs, log, clock, hasDeepForks });
 
   engine.listen({
     evaluated: timers.evaluated,

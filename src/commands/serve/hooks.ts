@@ -98,6 +98,8 @@ export interface ServedHooks {
 export interface ServeHooksOptions extends WritableIndex, Pick<ServerContext, 'settings' | 'environment' | 'log'> {
   snapshots: Pick<Snapshots, 'read'>;
   timers: HookTimers;
+  /** Whether the chain is a devnet's, which can revert a block of any depth. Default false. */
+  isSimulated?: boolean;
   /** Sends commands to the log that hosts share; by default, to the host's own. */
   commander?: Commander;
   /** The lease to deliver, on a host of a cluster; by default, this host always has it. */
@@ -113,6 +115,7 @@ export function serveHooks(options: ServeHooksOptions): ServedHooks {
   const hooks = startChainhooks({
     ...options,
     rules: toRules(settings, deliveryRules),
+    hasDeepForks: options.isSimulated ?? false,
     sealing: sealingForServer(settings, settings.cluster !== null, log),
     clock,
     random,
@@ -135,12 +138,13 @@ export function serveHooks(options: ServeHooksOptions): ServedHooks {
 
 /** Starts the chainhooks of a server, with metrics. */
 export function manageHooks(
-  { settings, environment, registry, snapshots, log, observations }: ServerContext,
+  { settings, environment, isSimulated, registry, snapshots, log, observations }: ServerContext,
   index: WritableIndex,
   cluster: ServedCluster | null,
 ): ServedHooks & Service {
   const served = serveHooks({
     settings,
+    isSimulated,
     ...index,
     snapshots,
     log,

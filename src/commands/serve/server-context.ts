@@ -39,6 +39,8 @@ export interface ServerOperations extends Operations {
 export interface ServerContext {
   settings: Settings;
   environment: Environment;
+  /** Whether this process runs the simulated node of a devnet or a demo. */
+  isSimulated: boolean;
   registry: Registry;
   node: NodeRpc;
   snapshots: Snapshots;

@@ -133,7 +133,7 @@ async function startServices(
     now: clock.now,
     threads: async () => (await threads?.metrics()) ?? [],
   });
-  const context: ServerContext = { ...essentials, registry, node, snapshots, operations, log, turns };
+  const context: ServerContext = { ...essentials, isSimulated, registry, node, snapshots, operations, log, turns };
   services.use('last hour', { stop: observations.hour.start() });
   services.use('disk space', { stop: observations.space.start() });
 
