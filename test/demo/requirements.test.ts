@@ -120,6 +120,38 @@ describeWith('Clarity', hasClarity, () => {
     expect(existsSync(cacheOf(other, ''))).toBe(false);
   });
 
+  test('requirements that name others of their deployer relatively are deployed after those', async () => {
+    const deployer = GREETER.split('.')[0]!;
+    const named: Record<string, string> = {
+      base: '(define-public (one) (ok u1))',
+      tr: '(define-trait t ((one () (response uint uint))))',
+      mid: '(use-trait t .tr.t) ;; not .none, ".none"\n(define-public (two) (contract-call? .base one))',
+    };
+    using other = await clarityProject(
+      { hall: `(define-public (ask) (contract-call? '${deployer}.mid two))` },
+      `[[project.requirements]]\ncontract_id = "${deployer}.mid"`,
+    );
+    mkdirSync(cacheOf(other, ''), { recursive: true });
+    for (const [name, source] of Object.entries(named))
+      await Bun.write(cacheOf(other, `${deployer}.${name}.clar`), source);
+    await using chain = await demo({ clarity: other.path });
+    const { body } = await chain.post<{ repr: string }>('/stackside/v1/devnet/call', {
+      contract: 'hall',
+      function: 'ask',
+    });
+    expect(body.repr).toBe('(ok u1)');
+  });
+
+  test("a requirement that can't be deployed is named as somebody else's contract", async () => {
+    using wrong = await clarityProject({ hall: HALL }, MANIFEST);
+    await fill(wrong);
+    await Bun.write(cacheOf(wrong, `${GREETER}.clar`), '(define-public (greet) (ok (+ 1 u7)))');
+    await expect(demo({ clarity: wrong.path })).rejects.toMatchObject({
+      message: expect.stringContaining(`${GREETER}.clar`),
+      remedy: `The project requires ${GREETER}, which can't be deployed. Compare the file with the original contract.`,
+    });
+  });
+
   test('an error next to requirements shows its position, and names a wrong identifier', async () => {
     using wrong = await clarityProject({ hall: `${HALL}\n(define-constant x (+ 1 u1))` }, MANIFEST);
     await fill(wrong);

@@ -27,7 +27,8 @@ export type ContractsEvent =
   /** The project has an error. The chain is unchanged. */
   | { event: 'contracts_refused'; problem: string; remedy: string };
 
-function toDeployment({ accounts }: ClarinetProject, contract: ProjectContract): Deployment {
+function toDeployment(project: ClarinetProject, contract: ProjectContract): Deployment {
+  const { accounts } = project;
   const { name, source, clarityVersion, deployer } = contract;
   const payload = deploymentPayload(name, source, clarityVersion);
   const account = accounts.find(({ address }) => address === deployer);
@@ -35,13 +36,24 @@ function toDeployment({ accounts }: ClarinetProject, contract: ProjectContract):
   // Requirements keep their address, also of another network. Nobody here has its key.
   const network = deployer.startsWith('SP') || deployer.startsWith('SM') ? networks.mainnet : networks.testnet;
   const owner = impersonate(deployer, network);
-  if (owner === null) throw contractError(contract, 'its deployer has more than one signature');
+  if (owner === null) throw contractError(project, contract, 'its deployer has more than one signature');
   return { account: owner, payload, network, isSigned: false };
 }
 
 /** Returns the error for a contract that isn't deployed. @param place in its source, as `:line:column` */
-const contractError = ({ name, path }: ProjectContract, reason: string, place = '', cause?: unknown) =>
-  new OperatorError(`${path}${place}: ${reason}`, `Correct the contract ${name}, which can't be deployed.`, { cause });
+function contractError(
+  { accounts }: ClarinetProject,
+  { name, deployer, path }: ProjectContract,
+  reason: string,
+  place = '',
+  cause?: unknown,
+): OperatorError {
+  const isOurs = accounts.some(({ address }) => address === deployer);
+  const remedy = isOurs
+    ? `Correct the contract ${name}, which can't be deployed.`
+    : `The project requires ${deployer}.${name}, which can't be deployed. Compare the file with the original contract.`;
+  return new OperatorError(`${path}${place}: ${reason}`, remedy, { cause });
+}
 
 /** A mnemonic for accounts that have only a private key. */
 const ANY_MNEMONIC = 'abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon about';
@@ -97,10 +109,10 @@ async function findContractError(
   const index = project.contracts.indexOf(contract);
   const files = filesWith(project, project.contracts.slice(0, index + 1));
   const mistake = await clarity.findMistake(files, VIRTUAL_MANIFEST, virtualPath(index));
-  if (mistake !== null) return contractError(contract, mistake.error, `:${mistake.line}:${mistake.column}`);
+  if (mistake !== null) return contractError(project, contract, mistake.error, `:${mistake.line}:${mistake.column}`);
   const deployment = { ...contract, kind: 'deploy', sender: contract.deployer } as const;
   const form = parent === null ? null : await clarity.failingForm(parent, deployment, error);
-  return contractError(contract, error, form === null ? '' : `:${form.line}:${form.column}`);
+  return contractError(project, contract, error, form === null ? '' : `:${form.line}:${form.column}`);
 }
 
 /**
@@ -121,7 +133,7 @@ async function deploy(
     const error = receipt?.vmError ?? 'it was not mined';
     throw await findContractError(node.clarity!, project, contract, error, block.parent);
   } catch (error) {
-    if (error instanceof RefusedDeployment) throw contractError(contract, error.message, '', error);
+    if (error instanceof RefusedDeployment) throw contractError(project, contract, error.message, '', error);
     throw error;
   }
 }

@@ -56,6 +56,8 @@ function findNames(source: string, pattern: RegExp): Set<string> {
 
 /** Contract identifiers with an address. */
 const IDENTIFIER = /'(S[A-Z0-9]{27,40}\.[a-zA-Z][\w-]*)/g;
+/** Names of contracts of the same deployer: `.name`. */
+const SIBLING = /(?<![\w-])\.([a-zA-Z][\w-]*)/g;
 
 /** Whether every chain has the contract. */
 const isBoot = (id: string): boolean => Object.values(BOOT_ADDRESS).some((address) => id.startsWith(`${address}.`));
@@ -96,6 +98,7 @@ function readRequirements(directory: string, ids: readonly string[], manifest: s
     const source = onFile(path, () => readFileSync(path, 'utf8'));
     requirements.set(id, null);
     for (const dependency of findNames(source, IDENTIFIER)) add(dependency);
+    for (const sibling of findNames(source, SIBLING)) add(`${deployer}.${sibling}`);
     // A contract comes after those that it names.
     requirements.delete(id);
     const clarityVersion = readVersion(join(directory, `${id}.json`));
@@ -257,9 +260,6 @@ const generateAccounts = (seed: number): ProjectAccount[] =>
     secret: `${account.privateKey.toHex()}01`,
     balance: BALANCE,
   }));
-
-/** Names of contracts of the same deployer: `.name`. */
-const SIBLING = /(?<![\w-])\.([a-zA-Z][\w-]*)/g;
 
 /** Sorts contracts so that each follows the contracts that it names. @throws OperatorError if they name each other */
 function sortContracts(contracts: readonly ProjectContract[], path: string): ProjectContract[] {
