@@ -57,6 +57,18 @@ describe('a downloaded requirement', () => {
     return [result instanceof OperatorError ? result.message : String(result), existsSync(cache)];
   }
 
+  test.each([
+    ['Clarity1', 'Epoch20'],
+    ['Clarity5', 'Epoch34'],
+  ])('of %s is written with %s, an epoch that has this version', async (version, epoch) => {
+    using directory = dataDirectory();
+    const answer = { source: '(print 1)', clarity_version: version };
+    await using server = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: () => Response.json(answer) });
+    await fetchRequirement(new MissingRequirementError(GREETER, directory.path), `http://127.0.0.1:${server.port}`);
+    const metadata = await Bun.file(join(directory.path, `${GREETER}.json`)).json();
+    expect(metadata).toEqual({ epoch, clarity_version: version });
+  });
+
   test("is refused, and nothing is written, if the answer isn't a contract, is too long or redirects", async () => {
     expect(await download(() => new Response('<html>'))).toEqual([expect.stringContaining("isn't a contract"), false]);
     const long = 'x'.repeat(MAX_ANSWER_BYTES + 1);
@@ -155,6 +167,8 @@ describeWith('Clarity', hasClarity, () => {
   test('an error next to requirements shows its position, and names a wrong identifier', async () => {
     using wrong = await clarityProject({ hall: `${HALL}\n(define-constant x (+ 1 u1))` }, MANIFEST);
     await fill(wrong);
+    const newest = { epoch: 'Epoch34', clarity_version: 'Clarity5' };
+    await Bun.write(cacheOf(wrong, `${GREETER}.json`), JSON.stringify(newest));
     await expect(demo({ clarity: wrong.path })).rejects.toThrow("hall.clar:5:20: expecting expression of type 'int'");
     using unknown = await clarityProject({}, '[[project.requirements]]\ncontract_id = "SP1.x"');
     await expect(demo({ clarity: unknown.path })).rejects.toThrow("requires SP1.x, which isn't a contract identifier.");

@@ -9,8 +9,9 @@ import { type DataDirectory, dataDirectory } from '../support/data/data-director
 /**
  * Creates a project in a directory that also contains a file outside the project.
  * @param path path of the project's only contract
+ * @param text more text of the contract's table in the manifest
  */
-async function projectWith(path: string): Promise<DataDirectory> {
+async function projectWith(path: string, text = ''): Promise<DataDirectory> {
   const directory = dataDirectory();
   const project = join(directory.path, 'project');
   mkdirSync(join(project, 'contracts'), { recursive: true });
@@ -19,7 +20,7 @@ async function projectWith(path: string): Promise<DataDirectory> {
   symlinkSync(join(directory.path, 'secret.clar'), join(project, 'contracts/link.clar'));
   await Bun.write(
     join(project, 'Clarinet.toml'),
-    `[project]\nname = "shop"\n\n[contracts.shop]\npath = ${JSON.stringify(path)}\n`,
+    `[project]\nname = "shop"\n\n[contracts.shop]\npath = ${JSON.stringify(path)}\n${text}`,
   );
   return directory;
 }
@@ -30,14 +31,36 @@ test.each(['contracts/shop.clar', './contracts/../contracts/shop.clar'])('reads 
   expect(contracts.map(({ source }) => source)).toEqual(['(print 2)']);
 });
 
-test.each([0, 7, 9])('refuses the Clarity version %d', async (version) => {
-  using directory = await projectWith('contracts/shop.clar');
+test.each([0, 6, 9])('refuses the Clarity version %d', async (version) => {
+  using directory = await projectWith('contracts/shop.clar', `clarity_version = ${version}\n`);
   const project = join(directory.path, 'project');
-  const manifest = join(project, 'Clarinet.toml');
-  await Bun.write(manifest, `${await Bun.file(manifest).text()}clarity_version = ${version}\n`);
   const read = () => clarinetProject(project, 1);
   expect(read).toThrow(OperatorError);
-  expect(read).toThrow(`contracts.shop.clarity_version is ${version}, but the versions are 1 to 6.`);
+  expect(read).toThrow(`contracts.shop.clarity_version is ${version}, but the versions are 1 to 5.`);
+});
+
+test.each(['2.05', '3', '3.0', '"2.1"', '"3.4"', '"latest"'])('accepts the epoch %s', async (epoch) => {
+  using directory = await projectWith('contracts/shop.clar', `epoch = ${epoch}\n`);
+  expect(clarinetProject(join(directory.path, 'project'), 1).contracts).toHaveLength(1);
+});
+
+test.each(['9.9', '3.7', '"latst"'])('refuses the unknown epoch %s', async (epoch) => {
+  using directory = await projectWith('contracts/shop.clar', `epoch = ${epoch}\n`);
+  const problem = `contracts.shop.epoch is ${epoch.replaceAll('"', '')}, but the epochs are 1.0, 2.0, 2.05,`;
+  expect(() => clarinetProject(join(directory.path, 'project'), 1)).toThrow(problem);
+});
+
+test.each([
+  ['clarity_version = "3"\n', ': contracts.shop.clarity_version must be a whole number such as 3, or "latest".'],
+  ['epoch = true\n', ': contracts.shop.epoch must be an epoch such as 3.0, or "latest".'],
+  ['deployer = 5\n', ': contracts.shop.deployer must be a text in quotes.'],
+  ['[contracts.art]\nepoch = 3.0\n', ': contracts.art.path is missing.'],
+  ['\n# a comment\nepoch = [\n3.0\n', ":8 isn't valid TOML: "],
+  ['epoch = 3.0\nepoch = 3.1\n', ":7 isn't valid TOML: "],
+])('reports the manifest with %j in plain words', async (text, problem) => {
+  using directory = await projectWith('contracts/shop.clar', text);
+  const project = join(directory.path, 'project');
+  expect(() => clarinetProject(project, 1)).toThrow(`${join(project, 'Clarinet.toml')}${problem}`);
 });
 
 test.each(['../secret.clar', 'contracts/../../secret.clar', '/etc/hosts', 'contracts/link.clar'])(

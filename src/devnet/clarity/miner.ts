@@ -33,6 +33,8 @@ import { toExecution, toVmError } from './outcome.ts';
 
 /** Epoch of the chain: the last one with an active pox-4. */
 export const EPOCH = '3.4';
+/** The newest Clarity version of this epoch. */
+export const EPOCH_VERSION = 5;
 /** Contracts of the boot address in the engine. */
 const BOOT_CONTRACTS = [
   ...['pox', 'pox-2', 'pox-3', 'pox-4', 'bns', 'lockup', 'costs', 'costs-2', 'costs-3', 'costs-4', 'cost-voting'],

@@ -9,7 +9,7 @@ import { type Deployment, type NodeOptions, RefusedDeployment, SimulatedNode } f
 import { impersonate } from '../wallet.ts';
 import { type ClarityEngine, EngineEndedError } from './engine.ts';
 import { BITCOIN_SECONDS, BLOCK_SECONDS, ClarityMiner, EPOCH } from './miner.ts';
-import type { ClarinetProject, ProjectContract } from './project.ts';
+import { type ClarinetProject, metadataOf, type ProjectContract } from './project.ts';
 import type { SavedNetwork } from './state.ts';
 
 interface RealNetworkOptions {
@@ -75,8 +75,7 @@ function filesWith({ accounts }: ClarinetProject, contracts: readonly ProjectCon
     if (account === undefined) {
       const id = `${deployer}.${name}`;
       files[`/project/.cache/requirements/${id}.clar`] = source;
-      const metadata = { epoch: 'Epoch21', clarity_version: `Clarity${clarityVersion}` };
-      files[`/project/.cache/requirements/${id}.json`] = JSON.stringify(metadata);
+      files[`/project/.cache/requirements/${id}.json`] = metadataOf(`Clarity${clarityVersion}`);
       requirements.push('[[project.requirements]]', `contract_id = "${id}"`);
       continue;
     }

@@ -10,7 +10,7 @@ import { HDKey } from '@scure/bip32';
 import { validateMnemonic } from '@scure/bip39';
 import { wordlist } from '@scure/bip39/wordlists/english.js';
 import { type Static, Type } from '@sinclair/typebox';
-import { Value } from '@sinclair/typebox/value';
+import { Value, type ValueError, ValueErrorType } from '@sinclair/typebox/value';
 import { OperatorError } from '../../base/errors.ts';
 import { isInside, writeWhole } from '../../base/files.ts';
 import { parsedJson } from '../../base/json.ts';
@@ -20,6 +20,7 @@ import { MAX_CLARITY_VERSION } from '../../codec/clarity.ts';
 import { UnreachableError, wholeAnswer } from '../../http/direct-fetch.ts';
 import { networks } from '../network.ts';
 import { type Account, accountOf, accounts } from '../wallet.ts';
+import { EPOCH, EPOCH_VERSION } from './miner.ts';
 
 interface Requirement {
   name: string;
@@ -32,7 +33,19 @@ interface Requirement {
 /** The version of a contract without metadata: most contracts of the public networks work with it. */
 const DEFAULT_VERSION = 2;
 
-/** The metadata that Clarinet writes. */
+/** Clarinet's names of the first epoch with each Clarity version. */
+const FIRST_EPOCHS: Readonly<Record<string, string>> = {
+  Clarity1: 'Epoch20',
+  Clarity2: 'Epoch21',
+  Clarity3: 'Epoch30',
+  Clarity4: 'Epoch33',
+  Clarity5: 'Epoch34',
+};
+
+/** Returns the metadata of a contract as Clarinet writes it. @param clarityVersion such as `Clarity3` */
+export const metadataOf = (clarityVersion: string): string =>
+  JSON.stringify({ epoch: FIRST_EPOCHS[clarityVersion] ?? FIRST_EPOCHS.Clarity5, clarity_version: clarityVersion });
+
 const Metadata = Type.Object({ clarity_version: Type.String({ pattern: `^Clarity[1-${MAX_CLARITY_VERSION}]$` }) });
 
 /** Thrown if a required contract isn't in the directory of requirements. */
@@ -141,7 +154,7 @@ export async function fetchRequirement({ id, directory }: MissingRequirementErro
   const { source } = await fetchJson(`${url}/v2/contracts/source/${path}?proof=0`, Source);
   const { clarity_version } = await fetchJson(`${url}/v2/contracts/interface/${path}`, Interface);
   onFile(directory, () => mkdirSync(directory, { recursive: true }));
-  writeWhole(join(directory, `${id}.json`), JSON.stringify({ epoch: 'Epoch21', clarity_version }));
+  writeWhole(join(directory, `${id}.json`), metadataOf(clarity_version));
   // Last, because the contract is complete once this file exists.
   writeWhole(join(directory, `${id}.clar`), source);
 }
@@ -195,7 +208,10 @@ const Manifest = Type.Object({
       Type.String(),
       Type.Object({
         path: Type.String(),
-        clarity_version: Type.Optional(Type.Union([Type.Integer(), Type.Literal('latest')])),
+        clarity_version: Type.Optional(
+          Type.Union([Type.Integer(), Type.Literal('latest')], { rule: 'a whole number such as 3, or "latest"' }),
+        ),
+        epoch: Type.Optional(Type.Union([Type.Number(), Type.String()], { rule: 'an epoch such as 3.0, or "latest"' })),
         deployer: Type.Optional(Type.String()),
       }),
     ),
@@ -213,6 +229,40 @@ const Devnet = Type.Object({
   ),
 });
 
+/** Epochs that a manifest can name. Every contract is deployed in the last one. */
+const EPOCHS = ['1.0', '2.0', '2.05', '2.1', '2.2', '2.3', '2.4', '2.5', '3.0', '3.1', '3.2', '3.3', EPOCH];
+
+const isEpoch = (epoch: number | string): boolean =>
+  epoch === 'latest' || EPOCHS.includes(typeof epoch === 'number' && epoch % 1 === 0 ? epoch.toFixed(1) : `${epoch}`);
+
+/** Returns the line on which the faulty statement begins: the one after the longest valid beginning of the text. */
+function faultyLine(text: string): number {
+  const lines = text.split('\n');
+  for (let count = lines.length - 1; count > 0; count--) {
+    try {
+      Bun.TOML.parse(lines.slice(0, count).join('\n'));
+      return count + 1;
+    } catch {
+      // The fault is in these lines.
+    }
+  }
+  return 1;
+}
+
+const TYPE_RULES: Readonly<Record<string, string>> = {
+  string: 'a text in quotes',
+  integer: 'a whole number',
+  object: 'a table',
+  array: 'a list of tables',
+};
+
+/** Returns what is wrong with a value of a file. */
+function ruleOf({ type, schema }: ValueError): string {
+  if (type === ValueErrorType.ObjectRequiredProperty) return 'is missing';
+  if (type === ValueErrorType.IntegerMinimum) return `must be at least ${schema.minimum}`;
+  return `must be ${schema.rule ?? TYPE_RULES[schema.type]}`;
+}
+
 /** @throws OperatorError if the file can't be read, or has another form */
 function readToml<T extends typeof Manifest | typeof Devnet>(path: string, type: T): Static<T> {
   const text = onFile(path, () => readFileSync(path, 'utf8'));
@@ -220,12 +270,14 @@ function readToml<T extends typeof Manifest | typeof Devnet>(path: string, type:
   try {
     value = Bun.TOML.parse(text);
   } catch (cause) {
-    throw new OperatorError(`${path} isn't valid TOML: ${(cause as Error).message}`, 'Correct the file.', { cause });
+    const reason = (cause as Error).message.replace('TOML Parse error: ', '');
+    const problem = `${path}:${faultyLine(text)} isn't valid TOML: ${reason}`;
+    throw new OperatorError(problem, 'Correct the file.', { cause });
   }
   if (Value.Check(type, value)) return value;
-  const [error] = Value.Errors(type, value);
+  const error = Value.Errors(type, value).First()!;
   throw new OperatorError(
-    `${path}: ${error?.path.slice(1).replaceAll('/', '.')} is not as in a Clarinet project (${error?.message}).`,
+    `${path}: ${error.path.slice(1).replaceAll('/', '.')} ${ruleOf(error)}.`,
     'Correct the file. clarinet check shows details.',
   );
 }
@@ -310,7 +362,7 @@ function readContracts(directory: string, deployers: readonly ProjectAccount[], 
   const { project, contracts = {} } = readToml(path, Manifest);
   const paths = Object.values(contracts).map(({ path: file }) => resolve(directory, file));
   files.push(...paths.filter((file) => isInside(file, directory)));
-  const sources = Object.entries(contracts).map(([name, { path: file, clarity_version: version, deployer }]) => {
+  const sources = Object.entries(contracts).map(([name, { path: file, clarity_version: version, epoch, deployer }]) => {
     const source = readContractSource(directory, name, file);
     const account = deployers.find((candidate) => candidate.name === (deployer ?? 'deployer'));
     if (account === undefined) {
@@ -320,10 +372,16 @@ function readContracts(directory: string, deployers: readonly ProjectAccount[], 
       );
     }
     const clarityVersion = typeof version === 'number' ? version : null;
-    if (clarityVersion !== null && !(clarityVersion >= 1 && clarityVersion <= MAX_CLARITY_VERSION)) {
+    if (clarityVersion !== null && !(clarityVersion >= 1 && clarityVersion <= EPOCH_VERSION)) {
       throw new OperatorError(
-        `${path}: contracts.${name}.clarity_version is ${clarityVersion}, but the versions are 1 to ${MAX_CLARITY_VERSION}.`,
+        `${path}: contracts.${name}.clarity_version is ${clarityVersion}, but the versions are 1 to ${EPOCH_VERSION}.`,
         'Correct the version, or remove it for the newest one.',
+      );
+    }
+    if (epoch !== undefined && !isEpoch(epoch)) {
+      throw new OperatorError(
+        `${path}: contracts.${name}.epoch is ${epoch}, but the epochs are ${EPOCHS.join(', ')} and latest.`,
+        `Correct the epoch, or remove it: all contracts are deployed in epoch ${EPOCH}.`,
       );
     }
     return { name, source, clarityVersion, deployer: account.address, path: resolve(directory, file) };
