@@ -193,7 +193,7 @@ export const simulatedNodeSettings = group('Simulated node', {
     variable: 'STACKSIDE_DEVNET_AUTOMINE',
     type: Type.Union([Type.Null(), Type.Boolean()], { default: null }),
     read: yesOrNo,
-    absent: 'without --block-time; with --block-time 0, for a project',
+    absent: 'true without --block-time',
     help: 'Mine each transaction as soon as it is broadcast',
     accepts: 'true or false',
   }),

@@ -449,7 +449,8 @@ export async function startDevnet<C extends ContractTypes = ContractTypes>(
   requireDevnetOptions(options);
   const { port = 0, seed = 1, history = 1, pox5Height, clarity, fork, state, limitMs = LIMIT_MS } = options;
   const executable = options.executable ?? process.env.STACKSIDE_EXECUTABLE ?? packagedExecutable();
-  const source = clarity === undefined ? { 'past-blocks': history } : { clarity, fork, state };
+  // A project's app broadcasts transactions, and a test doesn't request a block for each.
+  const source = clarity === undefined ? { 'past-blocks': history } : { clarity, fork, state, automine: 'true' };
   const settings = {
     'api-port': port,
     'event-port': 0,

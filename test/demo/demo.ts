@@ -61,9 +61,11 @@ export async function demo(
     interval: '0',
     pastBlocks: '1',
   };
+  // Most tests of a project expect that their transactions are mined.
+  const mining = 'clarity' in options ? { automine: 'true' } : {};
   try {
     const settings = isDevnet(options)
-      ? devnetSettings(readSettingsOf('devnet', { ...fixed, ...options }, {}).settings, null)
+      ? devnetSettings(readSettingsOf('devnet', { ...fixed, ...mining, ...options }, {}).settings, null)
       : demoSettings(readSettingsOf('demo', { ...fixed, ...options }, {}).settings);
     const { api, stop } = await startDevnet(settings, { ...realEnvironment, ...environment });
     const post = async (path: string, body: unknown = {}) => {

@@ -1,5 +1,6 @@
 /** A devnet without `--block-time 0` has this machine's time. The engine is a stand-in with the real one's times. */
 import { expect, test } from 'bun:test';
+import { broadcastTransaction, getAddressFromPrivateKey, makeSTXTokenTransfer } from '@stacks/transactions';
 import { realEnvironment } from '../../src/commands/serve/environment.ts';
 import { standInEngine } from '../support/stand-in-engine.ts';
 import { heldClock } from '../support/time/held-clock.ts';
@@ -125,3 +126,23 @@ test('a project with a block time mines at the interval, also if commands come m
   await until(() => clock.waiting(INTERVAL_MS) === 1, 'the next wait');
   expect(Math.abs((await chain.state()).tip.time - chain.present())).toBeLessThan(20);
 });
+
+test.each([
+  ['0', undefined, 'pending'],
+  ['0', 'true', 'success'],
+  [undefined, undefined, 'success'],
+])(
+  'with --block-time %s and --automine %s, a broadcast transaction of a project is %s',
+  async (interval, automine, status) => {
+    using project = await standInEngine();
+    await using server = await demo({ clarity: project.path, interval, automine });
+    const senderKey = `${'33'.repeat(32)}01`;
+    const address = getAddressFromPrivateKey(senderKey, 'testnet');
+    await server.steer('/stackside/v1/devnet/fund', { address, amount: '1000000' });
+    const common = { network: 'testnet', client: { baseUrl: server.api } } as const;
+    const transaction = await makeSTXTokenTransfer({ recipient, amount: 5, fee: 400, senderKey, ...common });
+    await broadcastTransaction({ transaction, ...common });
+    const { tx_status } = await server.json<{ tx_status: string }>(`/extended/v1/tx/0x${transaction.txid()}`);
+    expect(tx_status).toBe(status);
+  },
+);

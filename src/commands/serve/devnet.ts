@@ -268,11 +268,11 @@ function requireProject({ watch, state, fork, clarity }: DevnetSettings): void {
 }
 
 function toNodeOptions(settings: DevnetSettings, clock: Clock, log: Log): NodeOptions {
-  const { seed, interval, pastBlocks: history, traffic, pox5Height, clarity, observer: url } = settings;
+  const { seed, interval, pastBlocks: history, traffic, pox5Height, observer: url } = settings;
   return {
     seed,
     clock,
-    automine: settings.automine ?? (interval === null || (interval === 0 && clarity !== null)),
+    automine: settings.automine ?? interval === null,
     history,
     traffic,
     pox5Height,
