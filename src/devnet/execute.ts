@@ -1,7 +1,8 @@
 /** Executes transactions: fee and nonces, the action, and the post-conditions (SIP-005). */
 import { decodedOrThrow } from '../codec/bytes-reader.ts';
 import { clarity } from '../codec/clarity-encode.ts';
-import { toHex } from '../codec/hex.ts';
+import { clarityRepr } from '../codec/clarity-text.ts';
+import { fromHex, toHex } from '../codec/hex.ts';
 import {
   type AmountCondition,
   decodePostConditions,
@@ -214,17 +215,58 @@ const decodeConditions = (span: Uint8Array) => decodedOrThrow(decodePostConditio
 export const areChecked = (span: Uint8Array): boolean =>
   decodeConditions(span).postConditions.every((condition) => assetOf(condition) !== null);
 
+const AMOUNT_RULES: Readonly<Record<AmountCondition, string>> = {
+  sent_equal_to: 'exactly',
+  sent_greater_than: 'more than',
+  sent_greater_than_or_equal_to: 'at least',
+  sent_less_than: 'less than',
+  sent_less_than_or_equal_to: 'at most',
+};
+
+/** Shows an amount of an asset, such as `5 micro-STX` or `ST….shop::art u1`. */
+function assetText(asset: string, amount: bigint | string): string {
+  if (asset === STX) return `${amount} micro-STX`;
+  const [name, hex] = asset.split(' ');
+  return hex === undefined ? `${amount} ${name}` : `${name} ${clarityRepr(fromHex(`0x${hex}`))}`;
+}
+
+/** Returns what a condition requires. */
+function requirementText(condition: PostCondition, asset: string): string {
+  if (condition.type === 'stx' || condition.type === 'fungible')
+    return `must send ${AMOUNT_RULES[condition.condition_code]} ${assetText(asset, condition.amount)}`;
+  const isSent = condition.type === 'non_fungible' && condition.condition_code === 'sent';
+  return `must ${isSent ? '' : 'not '}send ${assetText(asset, 1n)}`;
+}
+
+/** A post-condition that a transaction breaks. */
+interface Breach {
+  /** The node's error. */
+  readonly error: string;
+  /** The condition, and the assets that the transaction moved, one per line. */
+  readonly report: string;
+}
+
+/** Maximum number of movements in a report. */
+const MAX_MOVEMENTS = 50;
+
+function reportOf(breach: string, sent: ReadonlyMap<string, SentAsset>): string {
+  const movements = [...sent.values()].map(({ owner, asset, amount }) => `  ${owner} sent ${assetText(asset, amount)}`);
+  const rest = movements.length - MAX_MOVEMENTS;
+  const lines = [...movements.slice(0, MAX_MOVEMENTS), ...(rest > 0 ? [`  and ${rest} more`] : [])];
+  return [breach, ...(lines.length === 0 ? ['Nothing was sent.'] : ['Sent by the transaction:', ...lines])].join('\n');
+}
+
+/** Finds a post-condition that the transaction breaks. @returns the node's error, or null if all conditions are met */
+const postConditionError = (...parameters: Parameters<typeof findBreach>): string | null =>
+  findBreach(...parameters)?.error ?? null;
+
 /**
  * Finds a post-condition that the transaction breaks.
  * @param span mode, count and conditions; undefined if none must be checked
  * @param events the transaction's events
- * @returns the node's error, or null if all conditions are met
+ * @returns null if all conditions are met
  */
-export function postConditionError(
-  span: Uint8Array | undefined,
-  events: readonly ChainEvent[],
-  origin: string,
-): string | null {
+export function findBreach(span: Uint8Array | undefined, events: readonly ChainEvent[], origin: string): Breach | null {
   if (span === undefined) return null;
   const { mode, postConditions } = decodeConditions(span);
   const sent = sentAssets(events);
@@ -235,11 +277,18 @@ export function postConditionError(
     const owner = ownerOf(condition.principal, origin);
     const asset = assetOf(condition) ?? '';
     checkedKeys.add(keyOf(owner, asset));
-    if (!isMet(condition, sent.get(keyOf(owner, asset))?.amount ?? 0n)) return failure(owner, asset);
+    const amount = sent.get(keyOf(owner, asset))?.amount ?? 0n;
+    if (isMet(condition, amount)) continue;
+    const isToken = condition.type === 'non_fungible';
+    const outcome = isToken ? (amount === 0n ? 'did not' : 'did') : `sent ${amount}`;
+    const breach = `Post-condition: ${owner} ${requirementText(condition, asset)}, but ${outcome}.`;
+    return { error: failure(owner, asset), report: reportOf(breach, sent) };
   }
-  for (const [key, { owner, asset }] of sent) {
+  for (const [key, { owner, asset, amount }] of sent) {
     const isDenied = mode === 'deny' || (mode === 'originator' && owner === origin);
-    if (isDenied && !checkedKeys.has(key)) return uncheckedError(owner, asset);
+    if (!isDenied || checkedKeys.has(key)) continue;
+    const breach = `Post-condition mode ${mode}: ${owner} sent ${assetText(asset, amount)} without a condition.`;
+    return { error: uncheckedError(owner, asset), report: reportOf(breach, sent) };
   }
   return null;
 }

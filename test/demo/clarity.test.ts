@@ -317,8 +317,23 @@ describeWith('Clarity', hasClarity, () => {
       'abort_by_post_condition',
       `Post-condition check failure: Fungible asset S0000000000000000000002AA028H.STX::STX was moved by ${WALLET.address} but not checked`,
     ]);
+    const failureOf = async ({ tx_id }: Tx) =>
+      (await server.json<Answer>(`/stackside/v1/devnet/transactions/${tx_id}`)).failure;
+    const moved = ['Sent by the transaction:', `  ${WALLET.address} sent 5 micro-STX`].join('\n');
+    const failure = await failureOf(denied);
+    expect(failure?.place).toBe(null);
+    expect(failure?.trace).toContain('.token mint units )  shop:8:11');
+    expect(failure?.trace).toEndWith(
+      `\n\nPost-condition: ${WALLET.address} must send exactly 4 micro-STX, but sent 5.\n${moved}`,
+    );
+    expect((await failureOf(unnamed))?.trace).toEndWith(
+      `\n\nPost-condition mode deny: ${WALLET.address} sent 5 micro-STX without a condition.\n${moved}`,
+    );
     const next = await call({ contractName: 'shop', functionName: 'buy', functionArgs: [Cl.uint(1)] });
     expect(next.tx_result.repr).toBe('(ok u8)');
+    // The engine traces from a state without the aborted calls.
+    const failed = await call({ functionName: 'make', functionArgs: [Cl.uint(1)] });
+    expect((await failureOf(failed))?.place).toMatchObject({ expression: '(nft-mint? art id tx-sender)' });
   });
 
   test('a contract is deployed through a client, and one with a mistake is not', async () => {

@@ -163,11 +163,11 @@ export class EngineChain {
 
   /**
    * Makes the block of a failed call again, and reports its evaluation.
-   * @param id of the block in the chain, which has the same state, because the call changed nothing
+   * @param id of the block in the chain that has the same state, because the call changed nothing; null for none
    * @param withCosts whether to report every expression
    * @throws any error of the engine
    */
-  async trace(parent: string, id: string, block: EngineBlock, withCosts: boolean): Promise<TraceReport> {
+  async trace(parent: string, id: string | null, block: EngineBlock, withCosts: boolean): Promise<TraceReport> {
     await this.#goTo('traced', parent);
     this.#positions.traced = null;
     const report = await this.engine.ask({ session: 'traced', kind: 'trace', block, withCosts });

@@ -10,7 +10,7 @@ import { fromHex, toHex } from '../../codec/hex.ts';
 import type { Block } from '../block.ts';
 import type { ChainStart, MinedBlock, SimulatedChain } from '../chain.ts';
 import { type ContractInterface, type Execution, executedContract } from '../contract.ts';
-import { isMinable, postConditionError } from '../execute.ts';
+import { findBreach, isMinable } from '../execute.ts';
 import { networks } from '../network.ts';
 import { type RewardCycles, rewardCycles } from '../pox.ts';
 import { formPositions } from '../source-forms.ts';
@@ -135,6 +135,8 @@ interface FailedCall {
   block: EngineBlock;
   /** Whether the report includes every expression: not for errors without a result, or for very long calls. */
   withCosts: boolean;
+  /** The post-condition that it broke, and the assets that it moved; undefined if it failed otherwise. */
+  breach: string | undefined;
 }
 
 /** Maximum number of failed calls in memory. They are explained right after they are mined. */
@@ -317,7 +319,7 @@ export class ClarityMiner {
       throw new Error(`it refused the transfer ${transaction.id}`);
     const breach =
       result.status === 'success'
-        ? postConditionError(transaction.postConditions, result.events, transaction.origin.account.address)
+        ? findBreach(transaction.postConditions, result.events, transaction.origin.account.address)
         : null;
     // The engine executed the transaction, but reported something unsupported.
     const isUnknown = outcome.kind === 'returned' && result.vmError !== null;
@@ -327,16 +329,13 @@ export class ClarityMiner {
         ? await this.engine.attempt(parent.indexBlockHash, onlyFee)
         : attempt;
     const report =
-      breach === null ? result : { ...result, status: 'abort_by_post_condition' as const, events: [], vmError: breach };
+      breach === null
+        ? result
+        : { ...result, status: 'abort_by_post_condition' as const, events: [], vmError: breach.error };
     const isOverLimit = /BalanceExceeded/.test(result.vmError ?? '');
-    if (
-      result.status === 'abort_by_response' &&
-      transaction.action.kind === 'call' &&
-      attempt !== null &&
-      !isOverLimit
-    ) {
+    if (report.status !== 'success' && transaction.action.kind === 'call' && attempt !== null && !isOverLimit) {
       const withCosts = outcome.kind === 'returned' && result.cost.runtime <= MAX_TRACED_RUNTIME;
-      this.#failed.set(transaction.id, { parent: parent.indexBlockHash, block, withCosts }, 1);
+      this.#failed.set(transaction.id, { parent: parent.indexBlockHash, block, withCosts, breach: breach?.report }, 1);
     }
     return {
       // A failed transaction changed nothing. It isn't executed when the chain is built again, because without counting
@@ -358,15 +357,19 @@ export class ClarityMiner {
     return this.#turns(async () => {
       const failedCall = this.#failed.get(id);
       if (failedCall === undefined) return null;
-      const { parent, block, withCosts } = failedCall;
+      const { parent, block, withCosts, breach } = failedCall;
       try {
-        const report = await this.engine.trace(parent, indexBlockHash, block, withCosts);
+        // A call that broke a post-condition changed the engine's state, but not the chain's.
+        const end = breach === undefined ? indexBlockHash : null;
+        const report = await this.engine.trace(parent, end, block, withCosts);
         const templateOf = (contract: string) => world.contract(contract)?.template;
-        return explainFailure(report, {
+        const failure = explainFailure(report, {
           source: (contract) => templateOf(contract)?.source ?? null,
           hasFunction: (contract, name) =>
             templateOf(contract)?.abi.functions.some((declared) => declared.name === name) ?? false,
         });
+        // No expression made the error.
+        return breach === undefined ? failure : { ...failure, place: null, trace: `${failure.trace}\n\n${breach}` };
       } catch (error) {
         // An engine of another version may have no traces.
         if (!(error instanceof EngineEndedError || error instanceof EngineRefusedError)) throw error;
