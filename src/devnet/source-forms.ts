@@ -52,7 +52,7 @@ export function readForms(source: string): Form[] {
 }
 
 /** Position of a top-level form in its source. */
-export interface FormPosition {
+interface FormPosition {
   /** Number of its first line; the source starts with line 1. */
   line: number;
   /** Index of the first character after it. */
@@ -61,20 +61,28 @@ export interface FormPosition {
   column: number;
 }
 
-/** Returns the positions of the top-level forms in a source, in order. Unbalanced brackets end no form. */
-export function formPositions(source: string): FormPosition[] {
-  const positions: FormPosition[] = [];
+/** The top-level forms of a source, in order. */
+interface FormPositions {
+  complete: FormPosition[];
+  /** The form that is left open, or the bracket that closes none; null if the brackets are balanced. */
+  unbalanced: Omit<FormPosition, 'end'> | null;
+}
+
+/** Returns the positions of the top-level forms in a source, up to the first unbalanced bracket. */
+export function formPositions(source: string): FormPositions {
+  const complete: FormPosition[] = [];
   let [depth, line, startLine, start] = [0, 1, 1, 0];
+  const position = () => ({ line: startLine, column: start - source.lastIndexOf('\n', start) });
   TOKEN.lastIndex = 0;
   for (let token = TOKEN.exec(source); token !== null; token = TOKEN.exec(source)) {
     const { skip, bracket } = token.groups ?? {};
     if (depth === 0) [startLine, start] = [line, token.index];
     line += token[0].split('\n').length - 1;
     if (bracket !== undefined) depth += bracket in closes ? 1 : -1;
-    if (depth === 0 && skip === undefined)
-      positions.push({ line: startLine, column: start - source.lastIndexOf('\n', start), end: TOKEN.lastIndex });
+    if (depth < 0) return { complete, unbalanced: position() };
+    if (depth === 0 && skip === undefined) complete.push({ ...position(), end: TOKEN.lastIndex });
   }
-  return positions;
+  return { complete, unbalanced: depth === 0 ? null : position() };
 }
 
 function parseString(token: string): Form {

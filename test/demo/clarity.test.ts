@@ -379,8 +379,9 @@ describeWith('Clarity', hasClarity, () => {
     expect(await deploy(`${good}(contract-call? '${DEPLOYER.address}.token mint "text")`)).toEqual([
       ...["expecting expression of type 'uint', found '(string-ascii 4)'", 5],
     ]);
-    expect(await deploy(`${good}(define-public (add`)).toEqual([expect.any(String), null]);
-    expect(await deploy(`${good}(define-public (add) (ok u1)`)).toEqual(["expected closing ')'", null]);
+    expect(await deploy(`${good}(define-public (add`)).toEqual([expect.any(String), 5]);
+    expect(await deploy(`${good}(define-public (add) (ok u1)`)).toEqual(["expected closing ')'", 5]);
+    expect(await deploy(`${good}\n(define-public (add) (ok u1)))`)).toEqual(["unexpected ')'", 6]);
     // A dry run leaves nothing on the chain.
     expect(await call({ contractName: 'shop', functionName: 'buy', functionArgs: [Cl.uint(1)] })).toMatchObject({
       tx_status: 'success',

@@ -156,7 +156,7 @@ test.each([
 
 test('each form has its first line and column, and its end', () => {
   const source = ';; one (\n(a "(\n")\n\n b {c: (d)} ; (\n  (e\n f)';
-  const texts = formPositions(source).map(({ line, column, end }) => [
+  const texts = formPositions(source).complete.map(({ line, column, end }) => [
     line,
     column,
     source.slice(0, end).split('\n').at(-1),
@@ -167,5 +167,8 @@ test('each form has its first line and column, and its end', () => {
     [5, 4, ' b {c: (d)}'],
     [6, 3, ' f)'],
   ]);
-  expect(formPositions('(a) (b')).toEqual([{ line: 1, column: 1, end: 3 }]);
+  const complete = [{ line: 1, column: 1, end: 3 }];
+  expect(formPositions('(a) \n(b')).toEqual({ complete, unbalanced: { line: 2, column: 1 } });
+  expect(formPositions('(a)\n\n )(b)')).toEqual({ complete, unbalanced: { line: 3, column: 2 } });
+  expect(formPositions('(a)\n (b "c)')).toEqual({ complete, unbalanced: { line: 2, column: 2 } });
 });

@@ -240,7 +240,8 @@ export class ClarityMiner {
   }
 
   /**
-   * Returns the place at which a deployment failed: the start of the first definition that causes the error.
+   * Returns the place at which a deployment failed: the start of the first definition that causes the error, or the unbalanced
+   * bracket.
    * @param parent id of the parent of the deployment's block
    * @param vmError of the deployment
    * @returns null if no definition causes the error, or the engine ended while it looked
@@ -250,7 +251,7 @@ export class ClarityMiner {
     deployment: Deployment,
     vmError: string,
   ): Promise<{ line: number; column: number } | null> {
-    const places = formPositions(deployment.source);
+    const { complete: places, unbalanced } = formPositions(deployment.source);
     const blocks = places.map(({ end }, index): EngineBlock => {
       const action = { ...deployment, name: `first-${index + 1}`, source: deployment.source.slice(0, end) };
       return { kind: 'block', credits: [], fee: null, action };
@@ -258,7 +259,7 @@ export class ClarityMiner {
     return this.#turns(async () => {
       try {
         const failure = await this.engine.firstFailing(parent, blocks, (error) => toVmError(error) === vmError);
-        return failure === null ? null : places[failure.index]!;
+        return failure === null ? unbalanced : places[failure.index]!;
       } catch (error) {
         if (!(error instanceof EngineEndedError)) throw error;
         return null;
