@@ -8,3 +8,7 @@ export const MAX_STEP = 31_536_000;
 
 /** Maximum depth of a fork, in blocks. */
 export const MAX_FORK_DEPTH = 100;
+/** Maximum base units of a token that the interpreter mints at once: it takes a 64-bit number. */
+export const MAX_MINT = 2n ** 64n - 1n;
+/** Maximum base units that a command mints; the interpreter takes a second for them. */
+export const MAX_MINTED = 10_000n * MAX_MINT;

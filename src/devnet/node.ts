@@ -16,7 +16,7 @@ import { type MineOptions, SimulatedChain } from './chain.ts';
 import { type ClarityMiner, withoutResult } from './clarity/miner.ts';
 import type { SavedChain, SavedTransaction } from './clarity/state.ts';
 import { isMinable } from './execute.ts';
-import { MAX_BLOCKS, MAX_CYCLES, MAX_FORK_DEPTH, MAX_STEP } from './limits.ts';
+import { MAX_BLOCKS, MAX_CYCLES, MAX_FORK_DEPTH, MAX_MINTED, MAX_STEP } from './limits.ts';
 import { type Network, networks } from './network.ts';
 import { NodeAccounts } from './node-accounts.ts';
 import { type NodeEvent, nodeEvent, type ObserverOptions, observer, postEvent } from './node-event.ts';
@@ -690,7 +690,7 @@ export class SimulatedNode {
    */
   fund(recipient: string, amount: bigint): Promise<Mined> {
     return this.#runCommand(async () => {
-      if (amount > this.#faucetFunds) throw fieldError('amount', `must be <= ${this.#faucetFunds}`);
+      if (amount > this.#faucetFunds) throw this.#overFunds(this.#faucetFunds);
       return this.#mineOwn(this.faucet, tokenTransfer(recipient, amount, ''));
     });
   }
@@ -699,6 +699,12 @@ export class SimulatedNode {
   get #faucetFunds(): bigint {
     const { world, burnView } = this.#announced;
     return world.spendable(this.faucet.address, burnView.height) - BASE_FEE;
+  }
+
+  /** Returns the error for an amount that the faucet can't pay. @param maximum micro-STX */
+  #overFunds(maximum: bigint): ParameterError {
+    const remedy = this.clarity === undefined ? '' : '; settings/Devnet.toml can give an account more';
+    return fieldError('amount', `must be <= ${maximum}, because the faucet has no more micro-STX${remedy}`);
   }
 
   /**
@@ -715,7 +721,7 @@ export class SimulatedNode {
       if (change === 0n) return null;
       if (change > 0n) {
         if (change <= this.#faucetFunds) return this.#mineOwn(this.faucet, tokenTransfer(principal, change, ''));
-        throw fieldError('amount', `must be <= ${balance + this.#faucetFunds}`);
+        throw this.#overFunds(balance + this.#faucetFunds);
       }
       const signing = this.#signing(principal, true);
       if (signing === null) {
@@ -750,6 +756,9 @@ export class SimulatedNode {
       if (amount === balance) return null;
       if (amount < balance) {
         throw fieldError('amount', `must be >= ${balance}, because only the contract can take tokens away`);
+      }
+      if (amount > balance + MAX_MINTED) {
+        throw fieldError('amount', `must be <= ${balance + MAX_MINTED}: one request mints at most ${MAX_MINTED}`);
       }
       const mint = { asset, recipient: principal, amount: String(amount - balance) };
       const mined = await this.#mineOwn(this.faucet, tokenTransfer(this.chain.network.boot, 1n, ''), true, mint);

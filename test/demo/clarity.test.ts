@@ -22,6 +22,8 @@ import { type Demo, demo, type Steered } from './demo.ts';
 
 const TOKEN = `
 (define-fungible-token gold)
+(define-fungible-token rare u100000000000000000000)
+(define-read-only (get-rare (who principal)) (ft-get-balance rare who))
 (define-non-fungible-token art uint)
 (define-constant ERR_NONE (err u404))
 (define-read-only (get-balance (who principal)) (ok (ft-get-balance gold who)))
@@ -222,9 +224,50 @@ describeWith('Clarity', hasClarity, () => {
     );
     expect(results.find(({ principal }) => principal === address)?.balance).toBe('70');
     expect((await set('70')).body.tx_id).toBe(null as never);
-    expect((await set('69')).body.message).toContain('must be >= 70, because only the contract can take tokens away');
-    expect((await set('80', `${asset}2`)).body.message).toContain(
+    const large = String(10n ** 22n);
+    expect((await set(large)).status).toBe(200);
+    expect(await readOnly('token', 'get-balance', [Cl.principal(address) as never])).toEqual({
+      type: 'uint',
+      value: large,
+    });
+    const rare = `${DEPLOYER.address}.token::rare`;
+    expect((await set('200000000000000000000', rare)).body.message).toContain('is refused by the interpreter');
+    expect((await set('50000000000000000000', rare)).status).toBe(200);
+    // Nothing is left of the refused mint.
+    expect(await readOnly('token', 'get-rare', [Cl.principal(address) as never])).toBe(5n * 10n ** 19n);
+    expect((await set('9'.repeat(39))).body.message).toContain(': one request mints at most ');
+    expect((await set('69')).body.message).toContain(
+      `must be >= ${large}, because only the contract can take tokens away`,
+    );
+    expect((await set(`${large}0`, `${asset}2`)).body.message).toContain(
       'must be a fungible token of a contract on this chain',
+    );
+  });
+
+  test('an address can be given by the name of an account, and the limit of an amount has its reason', async () => {
+    const body = { amount: '5' };
+    const names = '(deployer, wallet_1)';
+    for (const [path, field] of [
+      ['fund', 'address'],
+      ['transfer', 'recipient'],
+      ['balance', 'address'],
+    ] as const) {
+      const post = (text: string, amount: string) =>
+        server.post<{ message: string }>(`/stackside/v1/devnet/${path}`, { ...body, amount, [field]: text });
+      const before = await stxOf(WALLET.address);
+      const amount = path === 'balance' ? before + 5n : 5n;
+      expect([path, (await post('wallet_1', String(amount))).status]).toEqual([path, 200]);
+      expect(await stxOf(WALLET.address)).toBe(before + 5n);
+      expect((await post('wallet_2', '5')).body.message).toBe(
+        `body/${field} must be a principal of testnet, or the name of an account ${names}`,
+      );
+    }
+    const { body: refused } = await server.post<{ message: string }>('/stackside/v1/devnet/fund', {
+      address: 'wallet_1',
+      amount: '9'.repeat(19),
+    });
+    expect(refused.message).toMatch(
+      /must be <= \d+, because the faucet has no more micro-STX; settings\/Devnet\.toml can give an account more$/,
     );
   });
 

@@ -158,9 +158,10 @@ test('a balance can be set to any amount without the key of the address', async 
   }
   expect((await set('7')).body).toEqual(expect.objectContaining({ tx_id: null, balance: '7' }));
   for (const [amount, account, message] of [
-    ['9999999999999999999', address, 'body/amount must be <= '],
-    ['-1', address, 'body/amount must be a whole number of at most 19 digits, as text'],
-    ['1', 'nobody', 'body/address must be a principal of testnet'],
+    ['9999999999999999999', address, ', because the faucet has no more micro-STX'],
+    ['9'.repeat(39), address, 'body/amount must be <= '],
+    ['-1', address, 'body/amount must be a whole number of at most 39 digits, as text'],
+    ['1', 'nobody', 'body/address must be a principal of testnet, or the name of an account (none yet)'],
   ] as const) {
     const { status, body } = await set(amount, account);
     expect([amount, status, body.message]).toEqual([amount, 400, expect.stringContaining(message)]);

@@ -132,16 +132,30 @@ export const closed = { additionalProperties: false };
 
 const PRINCIPAL_FORM = new RegExp(PATTERNS.principal);
 
+const isPrincipalOf = (text: string, { chain }: SimulatedNode): boolean =>
+  isVersionOf(chain.network.name, principalBytes(text)?.[0]);
+
 /** A principal of the node's network. @param field the field of the body @throws ParameterError */
-export function requirePrincipal(text: string, { chain }: SimulatedNode, field: string): string {
+export const requirePrincipal = (text: string, node: SimulatedNode, field: string): string =>
+  isPrincipalOf(text, node) ? text : rejectPrincipal(text, node, field, '');
+
+/** Returns a principal of the node's network, which may be given by the name of an account. @throws ParameterError */
+export function requireOwner(text: string, node: SimulatedNode, field: string): string {
+  if (isPrincipalOf(text, node)) return text;
+  const names = node.accounts.names.join(', ') || 'none yet';
+  const address = node.accounts.findNamed(text)?.address;
+  return address ?? rejectPrincipal(text, node, field, `, or the name of an account (${names})`);
+}
+
+/** @param alternative to a principal, for the error @throws ParameterError */
+function rejectPrincipal(text: string, { chain }: SimulatedNode, field: string, alternative: string): never {
   const bytes = principalBytes(text);
-  if (isVersionOf(chain.network.name, bytes?.[0])) return text;
   const isMistyped = bytes === null && PRINCIPAL_FORM.test(text);
   throw new ParameterError(
     { location: 'body', path: [field] },
     isMistyped
       ? (name) => `invalid STX address in ${name}: its checksum is wrong, so a character may be mistyped`
-      : `must be a principal of ${chain.network.name}`,
+      : `must be a principal of ${chain.network.name}${alternative}`,
   );
 }
 
@@ -169,6 +183,9 @@ export class UnreadError extends ApiError {
     super(400, `The function has no result: ${reason}`, 'NOT_READ');
   }
 }
+
+/** An address in the body of a request. */
+export const Owner = Type.String({ description: 'A principal, or the name of an account' });
 
 /** An amount in the body of a request. */
 export const MicroStx = Type.String({

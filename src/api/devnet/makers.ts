@@ -16,9 +16,10 @@ import {
   MicroStx,
   NAME,
   NAME_RULE,
+  Owner,
   requireAtMostOneOf,
   requireOneOf,
-  requirePrincipal,
+  requireOwner,
   State,
   stateOf,
 } from './family.ts';
@@ -98,17 +99,17 @@ const Cycle = Type.Object(
   { count: Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_CYCLES, default: 1 })), until_cycle: until },
   closed,
 );
-const Fund = Type.Object({ address: Type.String(), amount: MicroStx }, closed);
+const Fund = Type.Object({ address: Owner, amount: MicroStx }, closed);
 
 /** A balance, which may be nothing. */
 const Balance = Type.String({
-  pattern: '^(0|[1-9]\\d{0,18})$',
-  rule: 'a whole number of at most 19 digits, as text',
+  pattern: '^(0|[1-9]\\d{0,38})$',
+  rule: 'a whole number of at most 39 digits, as text',
   description: 'Micro-STX or base units of the token, in decimal',
 });
 const SetBalance = Type.Object(
   {
-    address: Type.String(),
+    address: Owner,
     amount: Balance,
     asset: Type.Optional(
       Type.String({ description: 'A fungible token, such as `ST….shop::gold`, or the default, STX', maxLength: 300 }),
@@ -239,7 +240,7 @@ export const makers = (family: DevnetFamily): Route[] => {
       body: Fund,
       response: Funded,
       handle: async ({ caller: node, body: { address, amount } }) => {
-        const { id, block } = await node.fund(requirePrincipal(address, node, 'address'), BigInt(amount));
+        const { id, block } = await node.fund(requireOwner(address, node, 'address'), BigInt(amount));
         return { tx_id: id, block: devnetBlock(block) };
       },
     }),
@@ -253,7 +254,7 @@ export const makers = (family: DevnetFamily): Route[] => {
       body: SetBalance,
       response: BalanceSet,
       handle: async ({ caller: node, body: { address, amount, asset } }) => {
-        const principal = requirePrincipal(address, node, 'address');
+        const principal = requireOwner(address, node, 'address');
         const transaction =
           asset === undefined
             ? await node.setBalance(principal, BigInt(amount))

@@ -26,6 +26,8 @@ import {
   MicroStx,
   NAME,
   NAME_RULE,
+  Owner,
+  requireOwner,
   requirePrincipal,
   UnreadError,
 } from './family.ts';
@@ -50,7 +52,7 @@ const ShownAccount = named('DevnetAccount', { address: Type.String(), private_ke
 const Transfer = Type.Object(
   {
     sender,
-    recipient: Type.String(),
+    recipient: Owner,
     amount: MicroStx,
     memo: Type.Optional(Type.String({ maxLength: MEMO_BYTES, default: '' })),
   },
@@ -281,11 +283,7 @@ export const senders = (family: DevnetFamily): Route[] => {
       body: Transfer,
       response: Sent,
       handle: ({ caller: node, body: { sender: name, recipient, amount, memo = '' } }) => {
-        const payload = tokenTransfer(
-          requirePrincipal(recipient, node, 'recipient'),
-          BigInt(amount),
-          requireMemo(memo),
-        );
+        const payload = tokenTransfer(requireOwner(recipient, node, 'recipient'), BigInt(amount), requireMemo(memo));
         return send(node, findSigner(node, name), payload);
       },
     }),

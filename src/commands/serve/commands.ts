@@ -222,7 +222,7 @@ const steeringCommands: readonly SteeringCommand[] = [
     summary: 'Give STX to an address',
     example: 'stackside devnet fund ST… 1000000',
     arguments: [
-      ['<address>', 'Stacks address'],
+      ['<address>', 'Stacks address, or name of an account'],
       ['<amount>', 'Micro-STX'],
     ],
     body: (_, address, amount) => ({ address, amount }),

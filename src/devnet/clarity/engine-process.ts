@@ -7,6 +7,7 @@
  */
 import { dirname, join } from 'node:path';
 import { atMost } from '../../base/turns.ts';
+import { MAX_MINT } from '../limits.ts';
 import type {
   BlocksResult,
   EngineAnswer,
@@ -108,7 +109,8 @@ function mineBlock(session: Session, block: EngineBlock): BlocksResult {
   try {
     if (action?.kind === 'transfer' && action.mint !== null) {
       const { asset, recipient, amount } = action.mint;
-      session.mintFT(asset.replace('::', '.'), recipient, BigInt(amount));
+      for (let rest = BigInt(amount); rest > 0n; rest -= MAX_MINT)
+        session.mintFT(asset.replace('::', '.'), recipient, rest < MAX_MINT ? rest : MAX_MINT);
     }
   } catch (error) {
     session.mineBlock(transactionsOf({ ...block, action: null }));

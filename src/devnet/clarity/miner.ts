@@ -324,9 +324,11 @@ export class ClarityMiner {
         : null;
     // The engine executed the transaction, but reported something unsupported.
     const isUnknown = outcome.kind === 'returned' && result.vmError !== null;
+    // A mint above the token's maximum supply fails after a part of it.
+    const isPartMinted = transaction.mint !== undefined && result.status !== 'success';
     const onlyFee: EngineBlock = { ...block, action: null };
     const finalAttempt =
-      attempt === null || isUnknown || breach !== null
+      attempt === null || isUnknown || breach !== null || isPartMinted
         ? await this.engine.attempt(parent.indexBlockHash, onlyFee)
         : attempt;
     const report =
