@@ -208,6 +208,8 @@ export class SimulatedNode {
   /** Time at which the next block is due at the interval, in milliseconds of the monotonic clock; null if no block is due. */
   #dueAt: number | null = null;
   readonly #snapshots = new Map<string, NamedState>();
+  /** Height of the branch that removed a snapshot, by its name. */
+  readonly #removedSnapshots = new Map<string, number>();
 
   constructor(readonly options: NodeOptions) {
     const { seed, interval, history, traffic, pox5Height, clock, clarity } = options;
@@ -611,7 +613,11 @@ export class SimulatedNode {
     }
     const wins = chain.tip === blocks.at(-1);
     const orphaned = wins ? old.slice(0, depth).reverse() : [];
-    for (const [name, { block }] of this.#snapshots) if (orphaned.includes(block)) this.#snapshots.delete(name);
+    for (const [name, { block }] of this.#snapshots) {
+      if (!orphaned.includes(block)) continue;
+      this.#snapshots.delete(name);
+      this.#removedSnapshots.set(name, base.height + 1);
+    }
     const orphanedTransactions = orphaned.flatMap(({ transactions }) => transactions.map(withoutResult));
     // The pool doesn't have the transactions of simulated users and the deployments of a project.
     this.#pool.restore(orphanedTransactions, chain.tip.world);
@@ -632,7 +638,16 @@ export class SimulatedNode {
   snapshot(name: string): Promise<void> {
     return this.#runCommand(async () => {
       this.#snapshots.set(name, { block: this.chain.tip, shift: this.#shift });
+      this.#removedSnapshots.delete(name);
     });
+  }
+
+  /** Returns the error for a name without a snapshot. */
+  #unknownSnapshot(name: string): ParameterError {
+    const names = this.snapshots.map((snapshot) => snapshot.name).join(', ') || 'it has none';
+    const height = this.#removedSnapshots.get(name);
+    const reason = height === undefined ? '' : `: a fork or a revert at height ${height} removed ${name}`;
+    return fieldError('snapshot', `must name a snapshot of the chain (${names})${reason}`);
   }
 
   /**
@@ -654,10 +669,7 @@ export class SimulatedNode {
               'index_block_hash',
               `must be that of one of the newest ${MAX_FORK_DEPTH} blocks, or of a block above the oldest snapshot`,
             )
-          : fieldError(
-              'snapshot',
-              `must name a snapshot of the chain (${this.snapshots.map(({ name }) => name).join(', ') || 'it has none'})`,
-            );
+          : this.#unknownSnapshot(snapshot);
       }
       // The new branch has the time of the state, not the time of the lost blocks.
       this.#shift = state?.shift ?? this.#shifts.get(block) ?? this.#shift;
@@ -830,7 +842,7 @@ export class SimulatedNode {
   /**
    * Deploys contracts again on the chain's first block, in place of their former deployments. Then mines the later
    * tenures and transactions again, if they can be mined. The new branch becomes longer than the chain only at its end,
-   * so the chain stays unchanged if a deployment is refused.
+   * so the chain stays unchanged if a deployment is refused. Snapshots move to the new branch.
    * @param formerIds ids of the deployments to replace
    * @returns ids of the deployments, and numbers of transactions that were mined again and that could not be
    * @throws RefusedDeployment
@@ -853,10 +865,15 @@ export class SimulatedNode {
       }
       const orphanedIds = new Set<string>();
       let mined = 0;
-      for (const { blocksInTenure, transactions } of old.slice(2)) {
+      /** The new block with the state of each old one. */
+      const successors = new Map<Block, Block>();
+      for (const block of old.slice(2)) {
+        const { blocksInTenure, transactions } = block;
         const repeats = transactions.filter(({ id }) => !formerIds.has(id)).map(withoutResult);
-        if (repeats.length === 0 && transactions.length > 0) continue;
-        await mine({ newTenure: blocksInTenure === 1, submitted: repeats });
+        const isFormerDeployment = repeats.length === 0 && transactions.length > 0;
+        if (!isFormerDeployment) await mine({ newTenure: blocksInTenure === 1, submitted: repeats });
+        successors.set(block, parent);
+        if (isFormerDeployment) continue;
         const ids = new Set(parent.transactions.map(({ id }) => id));
         for (const { id } of repeats) {
           if (ids.has(id)) mined += 1;
@@ -864,6 +881,9 @@ export class SimulatedNode {
         }
       }
       while (parent !== this.chain.tip) await mine({ submitted: [] });
+      for (const [name, state] of this.#snapshots) {
+        this.#snapshots.set(name, { ...state, block: successors.get(state.block) ?? state.block });
+      }
       await this.#drop(this.pending.map(({ id }) => id).filter((id) => orphanedIds.has(id)));
       return { ids: signedTransactions.map(({ id }) => id), mined, dropped: orphanedIds.size };
     });

@@ -537,7 +537,9 @@ test('the chain can return to a snapshot several times, and deletes later snapsh
   await server.steer('/stackside/v1/devnet/snapshot');
   const before = await server.json(`/extended/v1/address/${sender}/stx`);
   // A snapshot keeps the blocks above it, so a revert has no maximum depth.
+  let height = 0;
   for (const [round, blocks] of [40, 150, 1].entries()) {
+    height = (await state()).tip.height + 1;
     await sent();
     await server.steer('/stackside/v1/devnet/mine', { count: blocks });
     await server.steer('/stackside/v1/devnet/snapshot', { name: 'later' });
@@ -556,7 +558,10 @@ test('the chain can return to a snapshot several times, and deletes later snapsh
   const { blocks: after } = await server.steer('/stackside/v1/devnet/mine');
   expect(after[0]!.time).toBeLessThan(tip.time + 1_000);
   for (const [body, message] of [
-    [{ snapshot: 'later' }, 'body/snapshot must name a snapshot of the chain (commands, default)'],
+    [
+      { snapshot: 'later' },
+      `body/snapshot must name a snapshot of the chain (commands, default): a fork or a revert at height ${height} removed later`,
+    ],
     [{}, 'body must have index_block_hash or snapshot'],
   ] as const) {
     const response = await server.post<{ message: string }>('/stackside/v1/devnet/revert', body);

@@ -147,6 +147,19 @@ describeWith('Clarity', hasClarity, () => {
     expect(await count()).toBe(15);
   });
 
+  test('a snapshot moves to the branch of a changed contract', async () => {
+    await server.steer(`${DEVNET}/snapshot`, { name: 'kept' });
+    const { tip } = await server.json<Steered>(DEVNET);
+    await call('counter');
+    expect(await count()).toBe(20);
+    expect(await outcome(() => Bun.write(file('counter'), counter(7)))).toMatchObject({ mined: 4 });
+    expect(await count()).toBe(28);
+    const { snapshots } = await server.json<Steered>(DEVNET);
+    expect(snapshots).toEqual([expect.objectContaining({ name: 'kept', height: tip.height })]);
+    await server.steer(`${DEVNET}/revert`, { snapshot: 'kept' });
+    expect(await count()).toBe(21);
+  });
+
   test('a deleted file is reported by name, and a contract that the manifest no longer names is removed', async () => {
     expect(await outcome(() => rmSync(file('other')))).toMatchObject({
       event: 'contracts_refused',
