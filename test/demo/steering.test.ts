@@ -2,6 +2,8 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { broadcastTransaction, getAddressFromPrivateKey, makeSTXTokenTransfer } from '@stacks/transactions';
 import { devnetRoutes } from '../../src/api/devnet/routes.ts';
+import { realEnvironment } from '../../src/commands/serve/environment.ts';
+import type { LogEvent } from '../../src/log.ts';
 import { testApp } from '../api/test-app.ts';
 import { stackside } from '../e2e/stackside.ts';
 import { rawExchange } from '../support/servers/raw-http.ts';
@@ -83,6 +85,15 @@ test('a devnet without a project announces no transactions of simulated users', 
   expect(await quiet.json('/extended/v1/tx/mempool')).toMatchObject({ total: 0 });
   await using busy = await demo({ pastBlocks: '20' });
   expect((await busy.json<{ total: number }>('/extended/v1/tx/mempool')).total).toBeGreaterThan(0);
+});
+
+test('a devnet logs no advice about its own defaults, or about its own node', async () => {
+  const logged: LogEvent[] = [];
+  const createLog = () => (event: LogEvent) => void logged.push(event);
+  await using devnet = await demo({ automine: 'true' }, { ...realEnvironment, createLog });
+  await devnet.steer('/stackside/v1/devnet/mine');
+  const events = logged.map(({ event }) => event);
+  expect(events.filter((event) => event === 'setup_warning' || event === 'state_degraded')).toEqual([]);
 });
 
 test('a fork returns a transaction to the mempool, and the next block mines it again', async () => {

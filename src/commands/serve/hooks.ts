@@ -66,7 +66,13 @@ function toRules(
  * it exists when keys are needed.
  * @throws OperatorError for files of keys that can't be used
  */
-function openAccess(settings: Settings, keyFailures: WrongKeys, sessions: Sessions, log: Log): Access {
+function openAccess(
+  settings: Settings,
+  isSimulated: boolean,
+  keyFailures: WrongKeys,
+  sessions: Sessions,
+  log: Log,
+): Access {
   const { data, adminKey, hookAccess, hookKeys, apiHost, allowedHosts } = settings;
   const admin = adminKey === null ? adminKeyOf(data) : namedAdminKey(adminKey);
   const hosts = [apiHost, ...hostNames(allowedHosts)];
@@ -80,11 +86,14 @@ function openAccess(settings: Settings, keyFailures: WrongKeys, sessions: Sessio
       'Set --hook-access key, or omit --hook-keys.',
     );
   }
-  log({
-    event: 'setup_warning',
-    problem: 'With --hook-access open, everybody who reaches a port can manage chainhooks.',
-    remedy: 'Let only trusted clients reach the ports, or set --hook-access key.',
-  });
+  // Open access is a devnet's default, which listens on this machine only.
+  if (!isSimulated) {
+    log({
+      event: 'setup_warning',
+      problem: 'With --hook-access open, everybody who reaches a port can manage chainhooks.',
+      remedy: 'Let only trusted clients reach the ports, or set --hook-access key.',
+    });
+  }
   return access({ keys: null, hosts, wrongKeys: keyFailures, sessions });
 }
 
@@ -108,14 +117,14 @@ export interface ServeHooksOptions extends WritableIndex, Pick<ServerContext, 's
 
 /** Starts evaluating chainhooks, and delivering while the lease is held. */
 export function serveHooks(options: ServeHooksOptions): ServedHooks {
-  const { settings, log, environment } = options;
+  const { settings, log, environment, isSimulated = false } = options;
   const { clock, random, send, deliveryRules } = environment;
   const keyFailures = wrongKeys(log, clock.now);
-  const hookAccess = openAccess(settings, keyFailures, openSessions(clock), log);
+  const hookAccess = openAccess(settings, isSimulated, keyFailures, openSessions(clock), log);
   const hooks = startChainhooks({
     ...options,
     rules: toRules(settings, deliveryRules),
-    hasDeepForks: options.isSimulated ?? false,
+    hasDeepForks: isSimulated,
     sealing: sealingForServer(settings, settings.cluster !== null, log),
     clock,
     random,

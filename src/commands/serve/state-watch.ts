@@ -162,7 +162,9 @@ export function watchState(
     }));
 
   function logChange({ state, reason, next, observer }: ServerStatus): void {
-    if (state === loggedState) return;
+    // A devnet's own node sends its first event by itself.
+    const isOwnStart = options.isSimulated && options.preparation() !== null && state === 'waiting_for_the_first_event';
+    if (state === loggedState || isOwnStart) return;
     loggedState = state;
     const change = { state, reason, next, ...(observer === null ? {} : { observer }) };
     log({ event: quiet.has(state) ? 'state_changed' : 'state_degraded', ...change });
