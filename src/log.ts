@@ -91,6 +91,7 @@ export const levelOf: Record<LogEvent['event'], Exclude<Level, 'silent'>> = {
   port_in_use: 'warn',
   state_changed: 'info',
   state_degraded: 'warn',
+  deployment_started: 'debug',
   contracts_deployed: 'info',
   contracts_refused: 'error',
   observer_refuses: 'error',

@@ -212,6 +212,29 @@ test('demo shows the progress of its history, then a banner with two commands, t
   expect(out).toEqual([]);
 });
 
+test('devnet --watch shows the changed contracts and a summary, in place of the blocks that are mined again', async () => {
+  const { presenter, err, time } = present({ make });
+  await presenter.ready(serverInfo());
+  err.splice(0);
+  const reverted: LogEvent = { event: 'block_reverted', height: 101, index_block_hash: '0x' };
+  presenter.log({ event: 'deployment_started', changed: ['vault'] });
+  for (const event of [reverted, APPLIED, APPLIED]) presenter.log(event);
+  time.tick(3_000);
+  presenter.log({ event: 'contracts_deployed', contracts: ['token', 'vault'], mined: 12, dropped: 0 });
+  presenter.log({ event: 'deployment_started', changed: [] });
+  presenter.log({ event: 'contracts_refused', problem: 'vault.clar:1:1: wrong', remedy: 'Correct it.' });
+  presenter.log(reverted);
+  expect(err).toEqual([
+    `${ERASE}Deploying vault, and mining the later blocks again`,
+    ERASE,
+    expect.stringMatching(/ contracts_deployed contracts=\["vault"\] mined=12 dropped=0 seconds=3\n$/),
+    `${ERASE}Deploying the contracts, and mining the later blocks again`,
+    ERASE,
+    expect.stringContaining('contracts_refused'),
+    expect.stringContaining('block_reverted height=101'),
+  ]);
+});
+
 test('demo shows its progress again after a log line', () => {
   const { presenter, err, time } = present({ make });
   const progress = (height: number) => presenter.log({ event: 'block_applied', height, transactions: 3 });

@@ -108,6 +108,7 @@ describeWith('Clarity', hasClarity, () => {
       mined: 2,
       dropped: 0,
     });
+    expect(logged).toContainEqual({ event: 'deployment_started', changed: ['counter'] });
     expect(await count()).toBe(20);
     expect(await heights()).toEqual({ tip: before.tip + 1, bitcoin: before.bitcoin, indexed: before.indexed + 1 });
     expect(await server.json(`/extended/v1/tx/${id}`)).toMatchObject({

@@ -134,6 +134,10 @@ export function devnetPresenter(options: PresenterOptions, { interval, pastBlock
   const { now, monotonic } = environment.clock;
   const progress = progressLines(stderr, monotonic);
   let isListening = false;
+  /** The deployment of changed contracts; null if there is none. Its blocks are one line together. */
+  let deployment: { changed: readonly string[]; startedAt: number } | null = null;
+  const print = (event: LogEvent, more = '') =>
+    void stderr.write(`${prettyLine(event, now(), hasColors(stderr, variables))}${more}\n`);
   return presenterOf(options, {
     async banner({ api, accounts = [], contracts = [] }) {
       isListening = true;
@@ -142,12 +146,23 @@ export function devnetPresenter(options: PresenterOptions, { interval, pastBlock
     },
     show(event) {
       if (!isListening && isStateChange(event)) return true;
-      const isBlock = event.event === 'block_applied' || event.event === 'block_reverted';
-      if (!isBlock && event.event !== 'contracts_deployed') {
-        progress.erase();
-        return false;
+      if (event.event === 'deployment_started') {
+        deployment = { changed: event.changed, startedAt: monotonic() };
+        progress.begin(`Deploying ${event.changed.join(', ') || 'the contracts'}, and mining the later blocks again`);
+        return true;
       }
-      if (isListening || !isBlock) stderr.write(`${prettyLine(event, now(), hasColors(stderr, variables))}\n`);
+      const isBlock = event.event === 'block_applied' || event.event === 'block_reverted';
+      if (isBlock && deployment !== null) return true;
+      if (!isBlock) progress.erase();
+      if (event.event === 'contracts_deployed' && deployment !== null) {
+        const { changed, startedAt } = deployment;
+        deployment = null;
+        print({ ...event, contracts: changed }, ` seconds=${Math.round((monotonic() - startedAt) / 1_000)}`);
+        return true;
+      }
+      if (event.event === 'contracts_refused') deployment = null;
+      if (!isBlock && event.event !== 'contracts_deployed') return false;
+      if (isListening || !isBlock) print(event);
       else if (history > 1) progress.draw(() => `Simulating the first ${history} blocks: ${event.height}`);
       return true;
     },

@@ -91,7 +91,7 @@ export class ContractDeployment {
       async () => {
         const updated: string[] = [];
         try {
-          const event = await network.update(updated);
+          const event = await network.update(updated, this.log);
           if (event !== null) this.#recordSuccess(event, true);
         } catch (error) {
           this.#recordProblem(error);

@@ -22,6 +22,8 @@ interface RealNetworkOptions {
 
 /** Log events of the watch on a project's files. */
 export type ContractsEvent =
+  /** The contracts of the project are deployed again, because the `changed` ones are new or different. */
+  | { event: 'deployment_started'; changed: readonly string[] }
   /** `mined` transactions were mined again after the contracts; `dropped` transactions could not be. */
   | { event: 'contracts_deployed'; contracts: readonly string[]; mined: number; dropped: number }
   /** The project has an error. The chain is unchanged. */
@@ -241,13 +243,17 @@ export class RealNetwork {
   /**
    * Reads the project again, and deploys its contracts again if they changed.
    * @param files receives the paths of the project's files
+   * @param started called if the contracts changed, before they are deployed
    * @returns the result; null if nothing changed
    * @throws OperatorError if the project has an error; the chain is then unchanged
    */
-  async update(files: string[]): Promise<ContractsEvent | null> {
+  async update(files: string[], started: (event: ContractsEvent) => void = () => {}): Promise<ContractsEvent | null> {
     const latest = await this.options.readAgain(files);
     this.#requireFunded(latest);
-    return Bun.deepEquals(latest.contracts, this.#contracts) ? null : this.#redeploy(latest);
+    if (Bun.deepEquals(latest.contracts, this.#contracts)) return null;
+    const isNew = (contract: ProjectContract) => !this.#contracts.some((former) => Bun.deepEquals(former, contract));
+    started({ event: 'deployment_started', changed: latest.contracts.filter(isNew).map(({ name }) => name) });
+    return this.#redeploy(latest);
   }
 
   /** Requires that block 0 has the accounts of the project, and funds for its deployers. @throws OperatorError */
