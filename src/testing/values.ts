@@ -1,4 +1,5 @@
 /** Clarity values in tests: results as JavaScript values, and arguments as literals that the compiler checks. */
+import { principalBytes } from '../codec/address.ts';
 import { decodedOrThrow } from '../codec/bytes-reader.ts';
 import { type ClarityValue, decodeClarity } from '../codec/clarity.ts';
 
@@ -55,17 +56,42 @@ export function decodedValue(hex: string): Value {
 const NAMED: Readonly<Record<string, string>> = { '\n': '\\n', '\t': '\\t', '\r': '\\r', '"': '\\"', '\\': '\\\\' };
 const quoted = (text: string): `"${string}"` => `"${text.replace(/[\n\t\r"\\]/g, (character) => NAMED[character]!)}"`;
 
-/** Makes literals for arguments. */
+/** Returns an exact integer between two bounds. @throws RangeError */
+function integer(name: string, value: bigint | number, minimum: bigint, maximum: bigint): bigint {
+  if (typeof value === 'number' && !Number.isSafeInteger(value)) {
+    const remedy = Number.isInteger(value) ? ': from 2^53 on, numbers are rounded. Write a bigint, such as 5n.' : '.';
+    throw new RangeError(`cl.${name} can't take the number ${value}${remedy}`);
+  }
+  const exact = BigInt(value);
+  if (exact >= minimum && exact <= maximum) return exact;
+  throw new RangeError(`cl.${name} takes ${minimum} to ${maximum}, not ${exact}.`);
+}
+
+/** Returns a text that has the form of a literal. @throws TypeError */
+function formed<T extends string>(name: string, text: T, isValid: boolean, rule: string): T {
+  if (isValid) return text;
+  throw new TypeError(`cl.${name} takes ${rule}, not ${JSON.stringify(text)}.`);
+}
+
+const HEX = /^(0x)?([0-9a-fA-F]{2})*$/;
+/** Characters of an ASCII string: printable ones, and those with an escape. */
+const ASCII = /^[\n\r\t -~]*$/;
+const [UINT_MAX, INT_MAX] = [2n ** 128n - 1n, 2n ** 127n - 1n];
+
+/** Makes literals for arguments. Each function throws a RangeError or a TypeError for a value that its type can't have. */
 export const cl = {
-  uint: (value: bigint | number): `u${bigint}` => `u${BigInt(value)}`,
-  int: (value: bigint | number): `${bigint}` => `${BigInt(value)}`,
+  uint: (value: bigint | number): `u${bigint}` => `u${integer('uint', value, 0n, UINT_MAX)}`,
+  int: (value: bigint | number): `${bigint}` => `${integer('int', value, -INT_MAX - 1n, INT_MAX)}`,
   bool: (value: boolean): 'true' | 'false' => (value ? 'true' : 'false'),
   /** @param principal address or contract identifier */
-  principal: (principal: string): `'${string}` => `'${principal}`,
+  principal: (principal: string): `'${string}` =>
+    `'${formed('principal', principal, principalBytes(principal) !== null, 'an address or a contract identifier')}`,
   /** @param bytes the bytes, or their hex with or without 0x */
   buffer: (bytes: Uint8Array | string): `0x${string}` =>
-    `0x${typeof bytes === 'string' ? bytes.replace(/^0x/, '') : Buffer.from(bytes).toString('hex')}`,
-  ascii: (text: string): `"${string}"` => quoted(text),
+    typeof bytes === 'string'
+      ? `0x${formed('buffer', bytes, HEX.test(bytes), 'whole bytes in hex').replace(/^0x/, '')}`
+      : `0x${Buffer.from(bytes).toString('hex')}`,
+  ascii: (text: string): `"${string}"` => quoted(formed('ascii', text, ASCII.test(text), 'ASCII characters')),
   utf8: (text: string): `u"${string}"` => `u${quoted(text)}`,
   none: 'none' as const,
   some: <T extends string>(literal: T): `(some ${T})` => `(some ${literal})`,
