@@ -327,6 +327,32 @@ describeWith('Clarity', hasClarity, () => {
     ]);
   });
 
+  test.each([
+    ['call', 'get-balance', 'NoSuchPublicFunction', ': get-balance is read-only, so use read'],
+    ['call', 'crush', 'NoSuchPublicFunction', ': did you mean crash?'],
+    ['call', 'q', 'NoSuchPublicFunction', ': the contract has crash, fail, make, mint, send'],
+    ['read', 'mint', 'NotReadOnly', ': mint is public, so use call'],
+    ['read', 'get-balence', 'Unchecked(UndefinedFunction("get-balence"))', ': did you mean get-balance?'],
+    ['read', 'get-balance', 'Unchecked(IncorrectArgumentCount(1, 0))', ''],
+  ])('a %s of the function %s fails with %s and a hint', async (path, name, reason, hint) => {
+    const { status, body } = await server.post<{ message: string; reason: string; field?: string }>(
+      `/stackside/v1/devnet/${path}`,
+      { contract: 'token', function: name },
+    );
+    expect([status, body.reason]).toEqual([400, reason]);
+    expect(body.message).toEndWith(`${reason}${hint}`);
+    expect(body.field).toBe(path === 'call' ? 'function' : (undefined as never));
+  });
+
+  test('a private function is named as such', async () => {
+    const { body } = await server.post<{ message: string }>('/stackside/v1/devnet/call', {
+      contract: 'vault',
+      function: 'check',
+      arguments: ['u1'],
+    });
+    expect(body.message).toBe('body/function is refused: NoSuchPublicFunction: check is private');
+  });
+
   test('only a call above the block limit fails, and a megabyte is printed', async () => {
     const overspent = await call({ contractName: 'limits', functionName: 'overspend' });
     expect([overspent.tx_status, overspent.vm_error]).toEqual(['abort_by_response', 'CostBalanceExceeded']);

@@ -178,9 +178,12 @@ export const NAME_RULE = 'a name of 1 to 40 letters, digits, _ and -';
 
 /** Thrown if a read-only function can't be executed. */
 export class UnreadError extends ApiError {
-  /** @param reason the node's reason, such as `DivisionByZero` */
-  constructor(readonly reason: string) {
-    super(400, `The function has no result: ${reason}`, 'NOT_READ');
+  /** @param reason the node's reason, such as `DivisionByZero` @param hint empty for none */
+  constructor(
+    readonly reason: string,
+    hint = '',
+  ) {
+    super(400, `The function has no result: ${reason}${hint === '' ? '' : `: ${hint}`}`, 'NOT_READ');
   }
 }
 

@@ -1,5 +1,6 @@
 /** Routes that call contracts: transactions, each signed and mined in a separate block, and read-only functions. */
 import { type Static, Type } from '@sinclair/typebox';
+import { nearestName } from '../../base/nearest-name.ts';
 import type { AbiType } from '../../codec/abi.ts';
 import { DEPLOYED_NAME_PATTERN, principalBytes } from '../../codec/address.ts';
 import { deploymentPayload } from '../../codec/boot-transaction.ts';
@@ -9,8 +10,9 @@ import { clarityRepr } from '../../codec/clarity-text.ts';
 import { fromHex, toHex } from '../../codec/hex.ts';
 import { utf8Bytes } from '../../codec/utf8.ts';
 import type { Block } from '../../devnet/block.ts';
+import type { ContractInterface } from '../../devnet/contract.ts';
 import { parseArgumentText } from '../../devnet/contract-source.ts';
-import type { Signing, SimulatedNode } from '../../devnet/node.ts';
+import { RefusedTransaction, type Signing, type SimulatedNode } from '../../devnet/node.ts';
 import { readFunction } from '../../devnet/rpc.ts';
 import { contractCall, tokenTransfer } from '../../devnet/transaction.ts';
 import { type Account, impersonate } from '../../devnet/wallet.ts';
@@ -209,23 +211,56 @@ function requireContract(text: string, node: SimulatedNode): string {
   );
 }
 
-/** Returns the contract, and the serialized arguments, of a body. @throws ParameterError */
+type Functions = ContractInterface['functions'];
+
+/** Maximum number of functions that an error names. */
+const MAX_NAMES = 20;
+
+/** Returns why a contract has no such function with this access, and what it has instead. */
+function hintFor(name: string, functions: Functions, access: 'public' | 'read_only'): string {
+  const declared = functions.find((candidate) => candidate.name === name);
+  if (declared?.access === 'read_only') return `${name} is read-only, so use read`;
+  if (declared?.access === 'public') return `${name} is public, so use call`;
+  if (declared !== undefined) return `${name} is private`;
+  const names = functions.filter((candidate) => candidate.access === access).map((candidate) => candidate.name);
+  const similar = nearestName(name, names);
+  if (similar !== null) return `did you mean ${similar}?`;
+  const rest = names.length > MAX_NAMES ? ', …' : '';
+  return names.length === 0
+    ? 'the contract has none'
+    : `the contract has ${names.slice(0, MAX_NAMES).join(', ')}${rest}`;
+}
+
+/** Checks that a contract has a public function, if the node knows all its functions. @throws RefusedTransaction */
+function requirePublic(contract: string, name: string, { tip }: SimulatedNode): void {
+  const template = tip.world.contract(contract)?.template;
+  if (template === undefined || template.isPartial === true) return;
+  const { functions } = template.abi;
+  if (functions.some((declared) => declared.name === name && declared.access === 'public')) return;
+  throw new RefusedTransaction(['function'], 'NoSuchPublicFunction', hintFor(name, functions, 'public'));
+}
+
+/** Returns the contract, its functions, and the serialized arguments, of a body. @throws ParameterError */
 function parseCall(body: Static<typeof Call>, node: SimulatedNode) {
   const contract = requireContract(body.contract, node);
   const [deployer = ''] = contract.split('.');
   const { functions = [] } = node.tip.world.contract(contract)?.template.abi ?? {};
   const params = functions.find(({ name }) => name === body.function)?.args ?? [];
   const args = (body.arguments ?? []).map((text, index) => argumentBytes(text, index, deployer, params[index]?.type));
-  return { contract, args };
+  return { contract, functions, args };
 }
 
 /** Executes a read-only function on the tip. @throws ParameterError, UnreadError */
 async function runRead(body: Static<typeof Call>, node: SimulatedNode) {
-  const { contract, args } = parseCall(body, node);
+  const { contract, functions, args } = parseCall(body, node);
   const values = args.map((bytes) => decodedOrThrow(decodeClarity(bytes)));
   const sender = findSigner(node, body.sender).account.address;
   const answer = await readFunction(node, node.tip, { contract, functionName: body.function, args: values, sender });
-  if (!answer.okay) throw new UnreadError(answer.cause);
+  if (!answer.okay) {
+    const isReadOnly = functions.some(({ name, access }) => name === body.function && access === 'read_only');
+    const isUnknown = functions.length === 0 || isReadOnly;
+    throw new UnreadError(answer.cause, isUnknown ? '' : hintFor(body.function, functions, 'read_only'));
+  }
   const result = answer.result ?? CLARITY_NONE;
   return { result, repr: clarityRepr(fromHex(result)) };
 }
@@ -317,6 +352,7 @@ export const senders = (family: DevnetFamily): Route[] => {
       response: Sent,
       handle: ({ caller: node, body }) => {
         const { contract, args } = parseCall(body, node);
+        requirePublic(contract, body.function, node);
         return send(node, findSigner(node, body.sender), contractCall(contract, body.function, args));
       },
     }),
