@@ -5,8 +5,9 @@ import { devnetRoutes } from '../../src/api/devnet/routes.ts';
 import { realEnvironment } from '../../src/commands/serve/environment.ts';
 import type { LogEvent } from '../../src/log.ts';
 import { testApp } from '../api/test-app.ts';
-import { stackside } from '../e2e/stackside.ts';
+import { command, stackside } from '../e2e/stackside.ts';
 import { rawExchange } from '../support/servers/raw-http.ts';
+import { until } from '../support/time/until.ts';
 import { type Demo, demo, type Steered } from './demo.ts';
 
 const senderKey = `${'33'.repeat(32)}01`;
@@ -413,6 +414,32 @@ test("stackside devnet controls the chain, and prints the server's errors", asyn
     const stderr = expect.stringMatching(new RegExp(`^${message}.*\\nCorrect the value\\.\\n$`));
     expect([args, await run(...args)]).toEqual([args, { code: 1, stdout: '', stderr }]);
   }
+});
+
+test('on a terminal, a command prints one line, and JSON on request', async () => {
+  async function written(...args: string[]): Promise<string> {
+    let text = '';
+    const decoder = new TextDecoder();
+    const child = Bun.spawn([...command, 'devnet', ...args, '--url', server.api], {
+      terminal: {
+        cols: 80,
+        rows: 24,
+        data: (_, bytes) => {
+          text += decoder.decode(bytes, { stream: true });
+        },
+      },
+    });
+    expect(await child.exited).toBe(0);
+    await until(() => text.endsWith('\r\n'), 'the end of the output');
+    return text.trimEnd();
+  }
+  const text = await written('bitcoin', '2');
+  const { tip } = await state();
+  const position = `height ${tip.height}, ${new Date(tip.time * 1_000).toISOString()}, block ${tip.index_block_hash}`;
+  expect(text).toBe(`${position}, 2 blocks, 2 Bitcoin blocks`);
+  expect(await written('snapshot', 'commands')).toMatch(/^height \d+, .*, snapshots .*\bcommands$/);
+  expect(await written('fund', sender, '5')).toMatch(/^height \d+, .*, transaction 0x[0-9a-f]{64}$/);
+  expect(JSON.parse((await written('mine', '--json')).replaceAll('\r\n', ''))).toMatchObject({ blocks: [{}] });
 });
 
 test('a transaction with a higher fee replaces one with the same nonce', async () => {

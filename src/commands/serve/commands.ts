@@ -10,7 +10,6 @@ import {
   fileOption,
   numberOption,
   type OwnCommand,
-  onlyJsonOption,
   switchOption,
   timeOption,
   warnOfIgnoredVariables,
@@ -274,12 +273,21 @@ export function addDevnetCommands(program: OwnCommand): void {
       devnetCommand,
       command('devnet mine', {
         ...declared,
-        options: [...(until === undefined ? [] : [until]), onlyJsonOption()],
-        async run({ settings }, options: Record<string, number>, ...args: string[]) {
-          const { callDevnet } = await import('../cli/client.ts');
-          const end = until === undefined ? undefined : options[until.attributeName()];
+        options: [
+          ...(until === undefined ? [] : [until]),
+          new Option('--json', 'Print the whole response as JSON, also on a terminal'),
+        ],
+        async run({ settings }, { json, ...ends }: Record<string, number> & { json?: never }, ...args: string[]) {
+          const [{ callDevnet }, { devnetSummary }] = await Promise.all([
+            import('../cli/client.ts'),
+            import('./devnet-summary.ts'),
+          ]);
+          const end = until === undefined ? undefined : ends[until.attributeName()];
           const path = `/stackside/v1/devnet/${declared.name}`;
-          process.stdout.write(`${JSON.stringify(await callDevnet(settings.url, path, body(end, ...args), words))}\n`);
+          const answer = await callDevnet(settings.url, path, body(end, ...args), words);
+          // A program reads what isn't on a terminal.
+          const isText = process.stdout.isTTY && json !== true;
+          process.stdout.write(`${isText ? devnetSummary(answer as object) : JSON.stringify(answer)}\n`);
         },
       }),
     );
