@@ -391,6 +391,8 @@ test("stackside devnet controls the chain, and prints the server's errors", asyn
   const { tip, bitcoin } = await state();
   const mined = await run('mine', '--until-height', String(tip.height + 2));
   expect([mined.code, JSON.parse(mined.stdout).blocks.length]).toEqual([0, 2]);
+  const busy = JSON.parse((await run('mine', '--traffic', '3')).stdout);
+  expect(busy.blocks[0].transactions.length).toBeGreaterThanOrEqual(3);
   await run('time', '--until-time', new Date((tip.time + 5_000) * 1000).toISOString());
   const named = await run('snapshot', 'commands');
   expect(JSON.parse(named.stdout).snapshots).toContainEqual(expect.objectContaining({ name: 'commands' }));
@@ -403,6 +405,7 @@ test("stackside devnet controls the chain, and prints the server's errors", asyn
       '--until-height must not be given together with blocks.',
     ],
     [['mine', '0'], 'blocks must be >= 1.'],
+    [['mine', '--traffic', '201'], '--traffic must be <= 200.'],
     [['cycle', '--until-cycle', '1'], '--until-cycle must be > '],
     [['time'], 'The command must have seconds or --until-time.'],
     [['revert', 'nothing'], 'place must name a snapshot of the chain '],

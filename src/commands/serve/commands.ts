@@ -143,12 +143,12 @@ interface SteeringCommand {
   summary: string;
   example: string;
   arguments: readonly (readonly [syntax: string, help: string])[];
-  /** The option that takes the place of the argument. */
-  until?: Option;
+  /** Options that become fields of the body. */
+  options?: readonly Option[];
   /** The command's words for fields of the body that have other names. */
   words?: Readonly<Record<string, string>>;
-  /** The body of the request. @param until value of that option */
-  body: (until: number | undefined, ...args: string[]) => object;
+  /** The body of the request. @param options values by name */
+  body: (options: Readonly<Record<string, number | undefined>>, ...args: string[]) => object;
 }
 
 /** An option for the height, cycle or time that ends mining, instead of a number of blocks. */
@@ -163,9 +163,12 @@ const steeringCommands: readonly SteeringCommand[] = [
     summary: 'Mine blocks in a running devnet',
     example: 'stackside devnet mine 5',
     arguments: [['[blocks]', 'Number of blocks (default: 1)']],
-    until: untilOption('--until-height <height>', 'Height of the last block, in place of a number'),
-    words: { count: 'blocks', until_height: '--until-height' },
-    body: (until, count) => ({ count: numberOf(count), until_height: until }),
+    options: [
+      untilOption('--until-height <height>', 'Height of the last block, in place of a number'),
+      numberOption('--traffic <transactions>', 'Transactions of simulated users in each block (default: 0)', 0),
+    ],
+    words: { count: 'blocks', until_height: '--until-height', traffic: '--traffic' },
+    body: ({ untilHeight, traffic }, count) => ({ count: numberOf(count), until_height: untilHeight, traffic }),
   },
   {
     name: 'fork',
@@ -194,27 +197,27 @@ const steeringCommands: readonly SteeringCommand[] = [
     summary: 'Make Bitcoin blocks in a running devnet',
     example: 'stackside devnet bitcoin 2',
     arguments: [['[blocks]', 'Number of Bitcoin blocks (default: 1)']],
-    until: untilOption('--until-height <height>', 'Height of the last Bitcoin block, instead of a number'),
+    options: [untilOption('--until-height <height>', 'Height of the last Bitcoin block, instead of a number')],
     words: { count: 'blocks', until_height: '--until-height' },
-    body: (until, count) => ({ count: numberOf(count), until_height: until }),
+    body: ({ untilHeight }, count) => ({ count: numberOf(count), until_height: untilHeight }),
   },
   {
     name: 'cycle',
     summary: 'Advance to another reward cycle',
     example: 'stackside devnet cycle',
     arguments: [['[cycles]', 'Number of cycles (default: 1)']],
-    until: untilOption('--until-cycle <cycle>', 'Number of the last cycle, instead of a number of cycles'),
+    options: [untilOption('--until-cycle <cycle>', 'Number of the last cycle, instead of a number of cycles')],
     words: { count: 'cycles', until_cycle: '--until-cycle' },
-    body: (until, count) => ({ count: numberOf(count), until_cycle: until }),
+    body: ({ untilCycle }, count) => ({ count: numberOf(count), until_cycle: untilCycle }),
   },
   {
     name: 'time',
     summary: 'Advance the time of the next block',
     example: 'stackside devnet time 3600',
     arguments: [['[seconds]', 'Seconds']],
-    until: timeOption('--until-time <time>', 'Time of the next block, instead of seconds; UTC without a zone'),
+    options: [timeOption('--until-time <time>', 'Time of the next block, instead of seconds; UTC without a zone')],
     words: { until_time: '--until-time' },
-    body: (until, seconds) => ({ seconds: numberOf(seconds), until_time: until }),
+    body: ({ untilTime }, seconds) => ({ seconds: numberOf(seconds), until_time: untilTime }),
   },
   {
     name: 'fund',
@@ -268,23 +271,19 @@ const types = command('devnet mine', {
 export function addDevnetCommands(program: OwnCommand): void {
   // Flags after the name of a subcommand are those of the subcommand.
   const devnetCommand = addCommand(program, devnet).enablePositionalOptions();
-  for (const { body, until, words, ...declared } of steeringCommands) {
+  for (const { body, options = [], words, ...declared } of steeringCommands) {
     addCommand(
       devnetCommand,
       command('devnet mine', {
         ...declared,
-        options: [
-          ...(until === undefined ? [] : [until]),
-          new Option('--json', 'Print the whole response as JSON, also on a terminal'),
-        ],
-        async run({ settings }, { json, ...ends }: Record<string, number> & { json?: never }, ...args: string[]) {
+        options: [...options, new Option('--json', 'Print the whole response as JSON, also on a terminal')],
+        async run({ settings }, { json, ...values }: Record<string, number> & { json?: never }, ...args: string[]) {
           const [{ callDevnet }, { devnetSummary }] = await Promise.all([
             import('../cli/client.ts'),
             import('./devnet-summary.ts'),
           ]);
-          const end = until === undefined ? undefined : ends[until.attributeName()];
           const path = `/stackside/v1/devnet/${declared.name}`;
-          const answer = await callDevnet(settings.url, path, body(end, ...args), words);
+          const answer = await callDevnet(settings.url, path, body(values, ...args), words);
           // A program reads what isn't on a terminal.
           const isText = process.stdout.isTTY && json !== true;
           process.stdout.write(`${isText ? devnetSummary(answer as object) : JSON.stringify(answer)}\n`);
