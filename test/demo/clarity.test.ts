@@ -431,6 +431,33 @@ describeWith('Clarity', hasClarity, () => {
     expect(response.status).toBe(404);
   });
 
+  test('a contract without functions has an interface, with its tokens and variables', async () => {
+    const source = '(define-fungible-token ore) (define-data-var n uint u7)';
+    const { body } = await server.post<{ status: string }>('/stackside/v1/devnet/deploy', {
+      sender: 'wallet_1',
+      name: 'mute',
+      source,
+    });
+    expect(body.status).toBe('success');
+    const id = `${WALLET.address}/mute`;
+    expect(await server.json<object>(`/v2/contracts/interface/${id}`)).toMatchObject({
+      functions: [],
+      fungible_tokens: [{ name: 'ore' }],
+      variables: [{ name: 'n', type: 'uint128', access: 'variable' }],
+      clarity_version: 'Clarity5',
+      epoch: 'Epoch34',
+    });
+    expect(await server.json<object>(`/v2/data_var/${id}/n?proof=0`)).toEqual({
+      data: Cl.serialize(Cl.uint(7)).replace(/^(0x)?/, '0x'),
+    });
+    const again = await server.post<{ reason: string }>('/stackside/v1/devnet/deploy', {
+      sender: 'wallet_1',
+      name: 'mute',
+      source,
+    });
+    expect([again.status, again.body.reason]).toEqual([400, 'ContractAlreadyExists']);
+  });
+
   test('a failed deployment names the line of its mistake', async () => {
     const deploy = async (source: string) => {
       const { body } = await server.post<{ status: string; error: string | null; error_line: number | null }>(

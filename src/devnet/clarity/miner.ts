@@ -10,6 +10,7 @@ import { fromHex, toHex } from '../../codec/hex.ts';
 import type { Block } from '../block.ts';
 import type { ChainStart, MinedBlock, SimulatedChain } from '../chain.ts';
 import { type ContractInterface, type Execution, executedContract } from '../contract.ts';
+import { readSource } from '../contract-source.ts';
 import { findBreach, isMinable } from '../execute.ts';
 import { networks } from '../network.ts';
 import { type RewardCycles, rewardCycles } from '../pox.ts';
@@ -83,6 +84,17 @@ function withResult(transaction: SignedTransaction, result: Execution): SignedTr
     ? { id: `${origin.account.address}.${action.name}`, template: { ...action.template, abi: result.abi! } }
     : null;
   return { ...transaction, action: { kind: 'executed', result, deployed, input: action } };
+}
+
+/**
+ * Returns the interface that the source of a deployment shows; null for other transactions. The engine has no interface of a
+ * contract without functions and traits.
+ */
+function parsedInterface({ action, origin }: SignedTransaction): ContractInterface | null {
+  if (action.kind !== 'deploy') return null;
+  const { source, clarityVersion = EPOCH_VERSION } = action.template;
+  const { abi } = readSource(action.name, source, clarityVersion, origin.account.address).template;
+  return { ...abi, clarity_version: `Clarity${clarityVersion}`, epoch: `Epoch${EPOCH.replace('.', '')}` };
 }
 
 /** Returns the boot contracts with the engine's analysis. @param chain must be started */
@@ -313,7 +325,7 @@ export class ClarityMiner {
     const fee = { payer: payer.account.address, amount: String(payer.fee) };
     const block = { kind: 'block' as const, credits: this.#credits(parent), fee, action: toEngineAction(transaction) };
     const { attempt, outcome, abi } = await this.#executeOnce(parent, block);
-    const result = toExecution(outcome, transaction.action.kind === 'deploy', abi);
+    const result = toExecution(outcome, transaction.action.kind === 'deploy', abi ?? parsedInterface(transaction));
     const isTransfer = transaction.action.kind === 'transfer';
     // A mint fails above the token's maximum supply, or if contracts were deployed again without the token.
     if (isTransfer && result.status !== 'success' && transaction.mint === undefined)
