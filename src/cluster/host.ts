@@ -505,8 +505,7 @@ export class ClusterHost {
     }
   }
 
-  /** Records that the log has all entries of this host, and no others. */
-  /** Notes that the log is level with the host, which may have appended entries since it asked the log. */
+  /** Records that the log is level with this host, which may have appended entries since it read the log's head. */
   #level(): void {
     this.#status.level(this.#position);
     if (this.#unconfirmed !== null) this.#reportRestored(this.#unconfirmed.after, this.#unconfirmed.last);
