@@ -10,6 +10,7 @@ import { mapAhead } from '../base/turns.ts';
 import { chainIdText, networkOf } from '../chain/network.ts';
 import { strictText } from '../codec/utf8.ts';
 import type { ObjectSource, ObjectStoreReads } from '../storage/object-store.ts';
+import { isPrivateEntry } from '../store/ingest/commands.ts';
 import { lastIdentityIn } from '../store/ingest/log-identity.ts';
 import { type Entry, type Head, sameChain } from '../store/log/entry.ts';
 import { IDENTITY } from './archive-directory.ts';
@@ -41,6 +42,18 @@ export class ArchiveDamagedError extends OperatorError {
     options?: ErrorOptions,
   ) {
     super(`The archive at ${location} is damaged: ${fault}.`, REMEDY, options);
+  }
+}
+
+/** A public archive contains what its writer withholds, such as chainhooks: somebody else wrote or changed it. */
+export class PrivateContentError extends OperatorError {
+  override readonly name = 'PrivateContentError';
+  /** @param content the content, with the object or entry that has it */
+  constructor({ location }: Pick<ObjectSource, 'location'>, content: string) {
+    super(
+      `The archive at ${location} is public, but ${content}, which public archives omit.`,
+      "Don't use this archive: it could register chainhooks on your server. Ask its operator for another copy.",
+    );
   }
 }
 
@@ -309,6 +322,23 @@ export async function* entriesAfter(
   const part = await readNewestOpenPart(store, open, last);
   const entries = part === null ? [] : entriesOf(part);
   if (entries.length > 0) yield entries;
+}
+
+/**
+ * Reads the entries that a restore applies, as {@link entriesAfter} does.
+ * @throws PrivateContentError if the archive is public and has a private command in clear text
+ */
+export async function* restorableEntries(
+  store: ObjectStoreReads,
+  after: Pick<Head, 'id'> & Partial<Head>,
+  isPublic: boolean,
+): AsyncGenerator<Entry[]> {
+  for await (const entries of entriesAfter(store, after)) {
+    const privateEntry = isPublic ? entries.find(isPrivateEntry) : undefined;
+    if (privateEntry !== undefined)
+      throw new PrivateContentError(store, `entry ${privateEntry.id} is a private command`);
+    yield entries;
+  }
 }
 
 /** Returns the chain value of an entry; null if the archive lacks the entry. @throws ArchiveDamagedError */

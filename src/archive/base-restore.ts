@@ -7,12 +7,12 @@ import { OperatorError } from '../base/errors.ts';
 import { mapAhead } from '../base/turns.ts';
 import type { ObjectStoreReads } from '../storage/object-store.ts';
 import { type BaseLoader, BaseRowError, openBaseLoader } from '../store/base/loader.ts';
-import type { BaseTable } from '../store/base/snapshot.ts';
+import { type BaseTable, privateContentIn } from '../store/base/snapshot.ts';
 import { SCHEMA_VERSION } from '../store/files/database.ts';
 import { openJournal } from '../store/files/journal.ts';
 import type { SecondaryIndexProgress } from '../store/files/secondary-indexes.ts';
 import { compressed, sameChain } from '../store/log/entry.ts';
-import { ArchiveDamagedError, entriesAfter } from './archive.ts';
+import { ArchiveDamagedError, PrivateContentError, restorableEntries } from './archive.ts';
 import {
   type BaseManifest,
   type BasePart,
@@ -92,17 +92,22 @@ export interface FillingOptions {
   staging: string;
   store: ObjectStoreReads;
   base: ChosenBase;
+  /** Whether the archive is public, so that it must omit private commands. */
+  isPublic: boolean;
   report: (entry: number) => void;
   turn: () => Promise<void>;
 }
 
-/** Fills the journal up to the entry of the base. @throws ArchiveDamagedError if the base and the segments have different logs */
+/**
+ * Fills the journal up to the entry of the base.
+ * @throws ArchiveDamagedError if the base and the segments have different logs; PrivateContentError
+ */
 export async function fillJournal(options: FillingOptions): Promise<void> {
-  const { staging, store, base, report, turn } = options;
+  const { staging, store, base, isPublic, report, turn } = options;
   const journal = openJournal(staging);
   try {
     if (journal.lastId() < base.position) {
-      for await (const entries of entriesAfter(store, journal.head())) {
+      for await (const entries of restorableEntries(store, journal.head(), isPublic)) {
         journal.begin();
         for (const { text, ...entry } of entries) {
           if (entry.id <= base.position) journal.append(entry, compressed(text));
@@ -149,7 +154,7 @@ function partsOf(store: ObjectStoreReads, { name, tables }: ChosenBase, baseTabl
   return tables.flatMap(({ parts }, index) => parts.map((part) => ({ table: baseTables[index]!, part })));
 }
 
-export interface LoadingOptions extends Pick<FillingOptions, 'staging' | 'store' | 'base' | 'turn'> {
+export interface LoadingOptions extends Pick<FillingOptions, 'staging' | 'store' | 'base' | 'isPublic' | 'turn'> {
   /** Called with the number of loaded parts and the total. */
   report: (part: number, total: number) => void;
   /** Called before each index is made. */
@@ -166,8 +171,15 @@ function load(store: ObjectStoreReads, loader: BaseLoader, { table, part }: Tabl
   }
 }
 
-/** Loads the rows of a base into a new index. @throws ArchiveDamagedError that names the part or the base */
-export async function loadBase({ staging, store, base, report, making, turn }: LoadingOptions): Promise<void> {
+/** @throws PrivateContentError if rows have content that a public archive omits */
+function requirePublic(store: ObjectStoreReads, { table, part }: TablePart, rows: readonly unknown[]): void {
+  const content = privateContentIn(table, rows);
+  if (content !== null) throw new PrivateContentError(store, `${partName(part.sha256)} has ${content}`);
+}
+
+/** Loads the rows of a base into a new index. @throws ArchiveDamagedError that names the part or the base; PrivateContentError */
+export async function loadBase(options: LoadingOptions): Promise<void> {
+  const { staging, store, base, isPublic, report, making, turn } = options;
   const loader = openBaseLoader(staging);
   if (loader === null) return;
   try {
@@ -175,6 +187,7 @@ export async function loadBase({ staging, store, base, report, making, turn }: L
     const remaining = parts.slice(loader.loaded());
     const results = mapAhead(remaining, async (item) => ({ ...item, rows: await readRows(store, item.part) }));
     for await (const { rows, ...item } of results) {
+      if (isPublic) requirePublic(store, item, rows);
       load(store, loader, item, rows);
       report(loader.loaded(), parts.length);
       await turn();

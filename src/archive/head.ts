@@ -103,6 +103,7 @@ function parseHead(source: Pick<ObjectSource, 'location'>, bytes: Uint8Array, ke
   const head = parsedJson(strictText(payloadOf(source.location, envelope, key)) ?? '');
   requireKnownFormat(source, head);
   if (!Value.Check(ArchiveHead, head)) throw new ArchiveDamagedError(source, `${HEAD} isn't a valid list of objects`);
+  if (head.archive.public !== true) throw new ArchiveDamagedError(source, `${HEAD} names an archive that isn't public`);
   const contradiction = contradictionIn(head);
   if (contradiction !== null) throw new ArchiveDamagedError(source, `${HEAD} ${contradiction}`);
   return head;

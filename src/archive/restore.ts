@@ -33,6 +33,7 @@ import {
   readNewestOpenPart,
   readSealedSegment,
   requireIdentity,
+  restorableEntries,
 } from './archive.ts';
 import { IDENTITY } from './archive-directory.ts';
 import { type BaseManifest, type NamedBase, parseBaseName } from './base.ts';
@@ -136,12 +137,16 @@ const isEnd = (entry: number, until: Until): boolean => until !== null && 'entry
  * Applies the entries up to the end. The archive grows during a long restore, so it then applies the new entries.
  * @returns whether an earlier end was reached
  */
-async function applyEntries(ingest: Ingest, options: ArchiveRestoreOptions, last: number): Promise<boolean> {
+async function applyEntries(
+  ingest: Ingest,
+  options: ArchiveRestoreOptions,
+  { archive, last }: Pick<Restore, 'archive' | 'last'>,
+): Promise<boolean> {
   const from = ingest.position().id;
   let begin: number;
   do {
     begin = ingest.position().id;
-    if (await applyListed(ingest, options, { from, last })) return true;
+    if (await applyListed(ingest, options, { archive, from, last })) return true;
   } while (ingest.position().id > begin);
   return false;
 }
@@ -150,11 +155,11 @@ async function applyEntries(ingest: Ingest, options: ArchiveRestoreOptions, last
 async function applyListed(
   ingest: Ingest,
   options: ArchiveRestoreOptions,
-  { from, last }: { from: number; last: number },
+  { archive, from, last }: Pick<Restore, 'archive' | 'last'> & { from: number },
 ): Promise<boolean> {
   const { store, until, report, clock } = options;
   if (isEnd(ingest.position().id, until)) return true;
-  for await (const entries of entriesAfter(store, ingest.position())) {
+  for await (const entries of restorableEntries(store, ingest.position(), archive.public === true)) {
     const beyond = entries.findIndex((entry) => isBeyond(entry, until));
     await ingest.entries.follow(beyond < 0 ? entries : entries.slice(0, beyond), 'group', false, clock.turn);
     const entry = ingest.position().id;
@@ -236,13 +241,19 @@ async function findLastEntry({ store, until }: ArchiveRestoreOptions): Promise<n
 }
 
 /** Brings the journal and the index to the entry of a base. */
-async function startFromBase(options: ArchiveRestoreOptions, staging: string, base: ChosenBase): Promise<void> {
+async function startFromBase(
+  options: ArchiveRestoreOptions,
+  staging: string,
+  base: ChosenBase,
+  isPublic: boolean,
+): Promise<void> {
   const { store, making, clock, loading = () => {} } = options;
   const { turn } = clock;
   await fillJournal({
     staging,
     store,
     base,
+    isPublic,
     turn,
     report: (entry) => loading({ name: base.name, entry, position: base.position, part: 0, parts: 0 }),
   });
@@ -250,6 +261,7 @@ async function startFromBase(options: ArchiveRestoreOptions, staging: string, ba
     staging,
     store,
     base,
+    isPublic,
     making,
     turn,
     report: (part, parts) => loading({ name: base.name, entry: base.position, position: base.position, part, parts }),
@@ -268,12 +280,13 @@ interface Restore {
 async function makeFiles(options: ArchiveRestoreOptions, { archive, identity, base, last }: Restore): Promise<void> {
   const { directory, store, making, machine, log } = options;
   const staging = stagingOf(directory);
-  if (base !== null) await startFromBase(options, staging, base);
+  if (base !== null) await startFromBase(options, staging, base, archive.public === true);
   const ingest = openIngest({ directory: staging, chainId: archive.chain_id, machine, log, load: 'bulk' });
   try {
     const lastEntry = lastApplied(ingest);
     const isChanged = identity !== null && lastEntry !== undefined && lastIdentityIn([lastEntry]) === identity;
-    if (!isChanged && !(await applyEntries(ingest, options, last)) && identity !== null) options.leftNothingOut?.();
+    if (!isChanged && !(await applyEntries(ingest, options, { archive, last })) && identity !== null)
+      options.leftNothingOut?.();
     ingest.commit();
     if (identity === null) requireNamedIdentity(store, archive.identity, ingest);
     else if (!isChanged) changeIdentity(ingest, identity, options);

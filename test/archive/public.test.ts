@@ -8,7 +8,7 @@ import { zstdDecompressSync } from 'bun';
 import { verifySegments } from '../../src/archive/archive.ts';
 import { IDENTITY } from '../../src/archive/archive-directory.ts';
 import { packManifest } from '../../src/archive/base.ts';
-import { HEAD, HEAD_TYPE, readHead } from '../../src/archive/head.ts';
+import { HEAD, HEAD_TYPE, headBytes, readHead } from '../../src/archive/head.ts';
 import { signedArchive } from '../../src/archive/open.ts';
 import { parseSegmentName } from '../../src/archive/segment.ts';
 import { newPrivateKey, parseSigner } from '../../src/archive/signing.ts';
@@ -230,6 +230,40 @@ test('a public base is signed, omits private commands, and starts a new server',
   const replayed = folder();
   await restoredFrom(signed, replayed, { base: 'none' });
   expect(wholeIndex(into)).toEqual(wholeIndex(replayed));
+});
+
+test('a restore rejects a public archive with private commands, and rows of them', async () => {
+  // A private archive that claims to be public, as anybody could publish it.
+  const place = folder();
+  const ownStore = directoryFiles(place);
+  await archive(source, ownStore);
+  const identity = join(place, IDENTITY);
+  writeFileSync(identity, JSON.stringify({ ...JSON.parse(readFileSync(identity, 'utf8')), public: true }));
+  const commands = journalRows(source).findIndex((row) => row.path === COMMAND_PATH && isPrivateCommand(row.text)) + 1;
+  const entryFault = `The archive at ${place} is public, but entry ${commands} is a private command, which public archives omit.`;
+  expect(await refusal(restoredFrom(ownStore, folder()))).toBe(entryFault);
+  await baseIn(source, ownStore);
+  expect(await refusal(restoredFrom(ownStore, folder()))).toBe(entryFault);
+  // The entries are withheld now, and the rows of the base remain.
+  const withheldEntries = folder();
+  const mixed = directoryFiles(withheldEntries);
+  await archive(source, mixed, 'one', { signer });
+  await baseIn(source, mixed);
+  expect(await refusal(restoredFrom(mixed, folder()))).toMatch(
+    /^The archive at .* is public, but part-[0-9a-f]{64}\.zst has rows of faucet_requests, which public archives omit\.$/,
+  );
+});
+
+test("the head of an archive that isn't public is rejected", async () => {
+  const place = folder();
+  const ownStore = directoryFiles(place);
+  await archive(source, ownStore, 'one', { signer });
+  const { archive: identity, ...head } = (await readHead(ownStore, signer.publicKey))!;
+  const { public: _, ...privateIdentity } = identity;
+  writeFileSync(join(place, HEAD), headBytes({ ...head, archive: privateIdentity }, signer));
+  expect(await refusal(readHead(ownStore, signer.publicKey))).toBe(
+    `The archive at ${place} is damaged: ${HEAD} names an archive that isn't public.`,
+  );
 });
 
 test('the next round signs a new base, even without new entries', async () => {

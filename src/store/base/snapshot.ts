@@ -83,6 +83,15 @@ const tablesOfCommands: readonly string[] = [
 /** Columns of other tables that private commands write. They are 0 without private commands. */
 const columnsOfCommands: Readonly<Record<string, string>> = { progress: 'hooks_epoch' };
 
+/** Returns what rows contain that only private commands write, as in messages; null if they contain nothing of it. */
+export function privateContentIn({ name, columns }: BaseTable, rows: readonly unknown[]): string | null {
+  if (tablesOfCommands.includes(name)) return rows.length === 0 ? null : `rows of ${name}`;
+  const zero = columnsOfCommands[name];
+  if (zero === undefined) return null;
+  const index = columns.findIndex((column) => column.name === zero);
+  return rows.every((row) => Array.isArray(row) && row[index] === 0) ? null : `a value for ${name}.${zero}`;
+}
+
 /** A row as text. */
 export interface RowLine {
   /** Value of the column that grows; null if any row of the table may change. */

@@ -152,11 +152,14 @@ export const isPrivateCommand = (text: string): boolean => {
 };
 
 /**
- * An entry as everybody may read it: private commands are withheld.
+ * Whether an entry is a private command in clear text.
  * @throws PayloadError for an entry that has the path of commands but contains no command
  */
-export const publicEntry = (entry: Entry): Entry =>
-  entry.path === COMMAND_PATH && isPrivateCommand(entry.text) ? withheld(entry) : entry;
+export const isPrivateEntry = ({ path, text }: Pick<Entry, 'path' | 'text'>): boolean =>
+  path === COMMAND_PATH && isPrivateCommand(text);
+
+/** An entry as everybody may read it: private commands are withheld. @throws as {@link isPrivateEntry} */
+export const publicEntry = (entry: Entry): Entry => (isPrivateEntry(entry) ? withheld(entry) : entry);
 
 /** The time of an entry in Unix milliseconds. */
 export const millisecondsOf = ({ receivedAt }: Pick<ReceivedEvent, 'receivedAt'>): number =>
