@@ -2,8 +2,10 @@
  * Threads of this process, and streams of values from a thread. The thread waits if the main thread is slow, so that few
  * values are in memory.
  */
+import { closeSync, openSync } from 'node:fs';
+import { devNull } from 'node:os';
 import { parentPort, Worker, workerData } from 'node:worker_threads';
-import { type ErrorMessage, errorOfMessage, messageOfError, OperatorError } from './errors.ts';
+import { type ErrorMessage, errorOfMessage, hasCode, messageOfError, OperatorError, TemporaryError } from './errors.ts';
 import type { Service } from './service.ts';
 
 interface ThreadOptions<From> {
@@ -21,13 +23,39 @@ export interface Thread<To> extends Service {
   stop(): Promise<void>;
 }
 
-/** Starts a thread. @typeParam From messages of the thread @typeParam To messages to the thread */
+/** File descriptors that must be free before a thread starts: more than it needs, since clients may connect meanwhile. */
+const FREE_DESCRIPTORS = 64;
+
+/** Checks that a thread can start: without a file descriptor for it, the runtime ends the process. @throws TemporaryError */
+function requireDescriptors(): void {
+  const descriptors: number[] = [];
+  try {
+    while (descriptors.length < FREE_DESCRIPTORS) descriptors.push(openSync(devNull, 'r'));
+  } catch (cause) {
+    if (!hasCode(cause, 'EMFILE') && !hasCode(cause, 'ENFILE')) throw cause;
+    throw new TemporaryError(
+      "A thread can't start: too many files and connections are open.",
+      'Raise the limit of open files (ulimit -n, LimitNOFILE of systemd), or let a proxy limit the connections of clients.',
+      { cause },
+    );
+  } finally {
+    for (const descriptor of descriptors) closeSync(descriptor);
+  }
+}
+
+/**
+ * Starts a thread.
+ * @typeParam From messages of the thread
+ * @typeParam To messages to the thread
+ * @throws TemporaryError if too few file descriptors are free
+ */
 export function startThread<From, To>({ module, start, heard, ended }: ThreadOptions<From>): Thread<To> {
   let isOver = false;
   const finish = (cause: unknown): void => {
     if (!isOver) ended(cause);
     isOver = true;
   };
+  requireDescriptors();
   const worker = new Worker(module, { workerData: start });
   worker.on('message', heard).on('error', finish).on('exit', finish);
   return {

@@ -3,6 +3,7 @@ import type { Clock } from '../base/clock.ts';
 import type { HookCounters, HookTimers } from '../hooks/reporting.ts';
 import type { RequestMetrics } from '../http/route.ts';
 import type { EventMetrics } from '../node/event-intake.ts';
+import { residentBytes } from './process-readings.ts';
 
 /** One interval. Times are null if nothing was timed. */
 interface Sample {
@@ -34,7 +35,7 @@ const SAMPLES = 3_600 / INTERVAL_SECONDS;
 
 const processResources = () => {
   const { user, system } = process.cpuUsage();
-  return { memoryBytes: process.memoryUsage.rss(), cpuMicroseconds: user + system };
+  return { memoryBytes: residentBytes(), cpuMicroseconds: user + system };
 };
 
 const mean = (sum: number, count: number): number | null => (count === 0 ? null : sum / count);

@@ -1,5 +1,4 @@
 /** Metrics of the server: its state, its writes, its archive and its process. */
-import { readdirSync } from 'node:fs';
 import { Gauge, type Registry } from 'prom-client';
 import { droppedBy, type LossyOutputs } from '../base/lossy-output.ts';
 import { storeFailures } from '../base/system-errors.ts';
@@ -9,6 +8,7 @@ import type { UnknownCounts } from '../store/ingest/event-router.ts';
 import type { WriterHealth } from '../store/ingest/writer-health.ts';
 import type { TokenCounts } from '../store/model/token.ts';
 import { collected } from './collected.ts';
+import { openDescriptors, residentBytes } from './process-readings.ts';
 
 export interface ServerState {
   /** The newest block, with its time in Unix seconds; null before the first block. */
@@ -112,7 +112,7 @@ export function processMetrics(registry: Registry): void {
         return (user + system) / MICROSECONDS;
       },
     ],
-    process_resident_memory_bytes: ['Resident memory, in bytes', () => process.memoryUsage.rss()],
+    process_resident_memory_bytes: ['Resident memory, in bytes', residentBytes],
   });
   new Gauge({
     name: 'process_start_time_seconds',
@@ -120,9 +120,7 @@ export function processMetrics(registry: Registry): void {
     registers: [registry],
   }).set(Date.now() / 1000 - process.uptime());
   if (process.platform !== 'linux') return;
-  collected(registry, {
-    process_open_fds: ['Open file descriptors: connections and files', () => readdirSync('/proc/self/fd').length],
-  });
+  collected(registry, { process_open_fds: ['Open file descriptors: connections and files', openDescriptors] });
 }
 
 /** Registers the metric of dropped output. */

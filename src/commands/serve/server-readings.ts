@@ -9,6 +9,7 @@ import { OperatorError } from '../../base/errors.ts';
 import { unavailable } from '../../base/system-errors.ts';
 import type { Alert, Series } from '../../metrics/alerts.ts';
 import type { DiskSpace, EventTimes, LastHour } from '../../metrics/last-hour.ts';
+import { residentBytes } from '../../metrics/process-readings.ts';
 import { processMetrics, type ServerState, stateMetrics } from '../../metrics/server.ts';
 import { infoOrNull, type NodeRpc } from '../../node/rpc.ts';
 import type { Settings } from '../../settings/config.ts';
@@ -163,7 +164,7 @@ function statusOf(options: ReadingsOptions): () => Promise<ServerStatus> {
             },
       cluster: host(),
       archive: archive(),
-      memory_bytes: process.memoryUsage.rss(),
+      memory_bytes: residentBytes(),
       disk: {
         index_bytes: sizeOf('index'),
         journal_bytes: sizeOf('journal'),

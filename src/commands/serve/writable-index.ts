@@ -1,6 +1,6 @@
 /** The data directory of a server that writes: it is opened and checked, and its files are kept up. */
 import type { Every } from '../../base/clock.ts';
-import type { OperatorError } from '../../base/errors.ts';
+import { type OperatorError, TemporaryError } from '../../base/errors.ts';
 import { startThread, type Thread } from '../../base/thread.ts';
 import { type HookMachine, openWithHooks } from '../../hooks/machine.ts';
 import type { Log } from '../../log.ts';
@@ -139,17 +139,21 @@ function checkpointClient(crashed: (cause: unknown) => void) {
     copies.delete(path);
   }
 
+  /** @throws TemporaryError */
+  const start = (): Thread<CopyLog> =>
+    startThread<CopyResult, CopyLog>({ module: checkpointThreadUrl, start: null, heard: resolveCopy, ended: crashed });
+
   return {
     /** Copies the log of a file. @returns whether that succeeded */
     copy(path: string): Promise<boolean> {
+      try {
+        thread ??= start();
+      } catch (error) {
+        if (error instanceof TemporaryError) return Promise.resolve(false);
+        throw error;
+      }
       const copy = Promise.withResolvers<boolean>();
       copies.set(path, copy);
-      thread ??= startThread<CopyResult, CopyLog>({
-        module: checkpointThreadUrl,
-        start: null,
-        heard: resolveCopy,
-        ended: crashed,
-      });
       thread.say({ path });
       return copy.promise;
     },
