@@ -169,6 +169,39 @@ describe('the rules', () => {
     expect([matcher.match(block), matcher.hooks]).toEqual([new Map(), 0]);
   });
 
+  test('a memo, an argument and a print are decoded once for all filters', () => {
+    let reads = 0;
+    /** An object that counts how often its bytes are read. */
+    const counted = <T extends object>(object: T, name: keyof T, bytes: Uint8Array): T =>
+      Object.defineProperty({ ...object }, name, {
+        get() {
+          reads += 1;
+          return bytes;
+        },
+      });
+    const print = { kind: 'contract_log', contractId: TOKEN, topic: 'print' } as ChainEvent & { value: Uint8Array };
+    const { payload } = sample(full.contract_call).transactions[0]!;
+    const block = blockWith({
+      payload: counted(payload as typeof payload & { functionArgs: Uint8Array }, 'functionArgs', encodeArguments([])),
+      events: [
+        counted(transfer(A, B) as ChainEvent & { memo: Uint8Array }, 'memo', HI),
+        counted(print, 'value', clarity.uint(1n)),
+      ],
+    });
+    const matcher = new Matcher();
+    for (let hook = 0; hook < 4; hook++) {
+      const texts = [`a${hook}`, `b${hook}`];
+      const filters = texts.flatMap((contains, index): Filter[] => [
+        { type: 'stx_transfer', memo: { contains } },
+        { type: 'contract_log', contains },
+        { type: 'contract_call', argument: { index, equals: 'u1' } },
+      ]);
+      matcher.set(hook, filters.flatMap(toConditions));
+    }
+    expect(matcher.match(block).size).toBe(0);
+    expect(reads).toBe(3);
+  });
+
   test('a failed transaction matches by its type, but not by its events', () => {
     const failed = blockWith({ status: 'abort_by_response' });
     expect(matches({ type: 'contract_call', contract_identifier: TOKEN }, failed)).toBe(true);

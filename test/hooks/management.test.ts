@@ -44,6 +44,7 @@ describe('rejects a definition with the problem', () => {
   const inFilter: [problem: string, event: object][] = [
     ['type is required', {}],
     ['type has another name now: contract_log', { type: 'print_event' }],
+    ['type must be one of balance_change, ', { type: 'constructor' }],
     ['to is not allowed', { type: 'stx_transfer', to: A }],
     ['sender is not allowed', { type: 'coinbase', sender: A }],
     ['principal is required', { type: 'balance_change' }],
@@ -81,6 +82,7 @@ describe('rejects a definition with the problem', () => {
     ['body must be object', []],
     ['name is required', nameless],
     ['name must be string', { ...valid, name: 1 }],
+    ['name must NOT have more than 256 characters', { ...valid, name: 'n'.repeat(257) }],
     ['version must be "1"', { ...valid, version: '2' }],
     ['chain must be "stacks"', { ...valid, chain: 'bitcoin' }],
     ['network must be mainnet or testnet', { ...valid, network: 'devnet' }],
@@ -195,6 +197,7 @@ test('an accepted definition is returned as sent, with warnings about likely mis
   const refused = [
     [{ enabled: false }, 'enabled is not allowed; use PATCH /chainhooks/me/{uuid}/enabled'],
     [{ name: 'other', url: URL_OK }, 'url is not allowed'],
+    [{ name: 'n'.repeat(257) }, 'name must NOT have more than 256 characters'],
     [
       { action: { type: 'http_post', url: URL_OK, authorization_header: 'x' } },
       'action.authorization_header is not allowed',

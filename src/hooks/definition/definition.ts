@@ -47,9 +47,10 @@ export const Options = Type.Object(
 export type Options = Static<typeof Options>;
 
 const MAX_FILTERS = 500;
+const MAX_NAME = 256;
 
 export const Definition = named('ChainhookDefinition', {
-  name: Type.String(),
+  name: Type.String({ description: `At most ${MAX_NAME} characters` }),
   version: Type.Literal('1'),
   chain: Type.Literal('stacks'),
   network: Type.Union([Type.Literal('mainnet'), Type.Literal('testnet')]),
@@ -102,7 +103,7 @@ function parseFilter(value: unknown, field: string): Filter {
   const { type } = value;
   if (type === undefined) throw invalidField(`${field}.type`, 'is required');
   if (typeof type !== 'string' || !isFilterType(type)) {
-    const newName = typeof type === 'string' ? formerFilters[type] : undefined;
+    const newName = typeof type === 'string' && Object.hasOwn(formerFilters, type) ? formerFilters[type] : undefined;
     const hint =
       newName === undefined
         ? `must be one of ${Object.keys(filterSchemas).join(', ')}`
@@ -246,6 +247,13 @@ export function rejectUnknownKeys(change: unknown): void {
   if (!isObject(change)) return;
   rejectRemovedFields(change);
   for (const [path, rule] of unknownKeys(change)) throw invalidField(path, rule);
+}
+
+/** Checks the length of a name in a request. The log may have longer names. @throws HookProblem 400 */
+export function requireShortName(body: unknown): void {
+  const { name } = Object(body);
+  if (typeof name === 'string' && name.length > MAX_NAME)
+    throw invalidField('name', `must NOT have more than ${MAX_NAME} characters`);
 }
 
 const MAX_KEY_WARNINGS = 20;

@@ -3,6 +3,7 @@
  * index by its values. So the cost of a block grows with its events and with its matches, not with the number of hooks. A
  * filter becomes one or several conditions.
  */
+import { lazy } from '../../base/cache.ts';
 import type { Block, ChainEvent, ChainTransaction, TransactionStatus } from '../../chain/block.ts';
 import { memoBytes } from '../../chain/memo-transfers.ts';
 import { decodeArguments } from '../../codec/clarity.ts';
@@ -37,35 +38,68 @@ const causesOf = (cause: string): readonly string[] => (cause === 'extended' ? t
 const amountOf = (event: ChainEvent | null): bigint =>
   event !== null && 'amount' in event ? BigInt(event.amount) : 0n;
 
-/** Reports whether the repr of a value contains a text, with the characters of strings as they are or escaped. */
-function isTextIn(value: Uint8Array, text: string): boolean {
-  const repr = clarityRepr(value);
-  return repr.includes(text) || (repr.includes('\\') && clarityPlainText(value).includes(text));
+/**
+ * Decodes a part of a subject once for all filters: an event or a transaction is compared with all of them before the next.
+ * @param keyOf returns the object that the part belongs to
+ */
+function decodedOnce<Value>(keyOf: (subject: Subject) => object | null, decode: (subject: Subject) => Value) {
+  let last: { key: object | null; value: Value } | null = null;
+  return (subject: Subject): Value => {
+    const key = keyOf(subject);
+    if (last === null || last.key !== key) last = { key, value: decode(subject) };
+    return last.value;
+  };
 }
+
+/** The texts of a print: its repr, with the characters of strings escaped, and with them as they are. */
+const printTexts = decodedOnce(
+  ({ event }) => event,
+  ({ event }) => {
+    if (event?.kind !== 'contract_log') return [];
+    const repr = clarityRepr(event.value);
+    return repr.includes('\\') ? [repr, clarityPlainText(event.value)] : [repr];
+  },
+);
 
 /** Zeros pad a memo to its 34 bytes. */
 const withoutPadding = (hex: string): string => hex.toLowerCase().replace(/(00)+$/, '');
 
+/** The memo of a transfer: its text, and its digits without padding; null if there is none. */
+const memo = decodedOnce(
+  ({ event }) => event,
+  ({ transaction, event, next }) => {
+    const bytes = event?.kind === 'stx' ? memoBytes(transaction, event, next) : null;
+    return bytes === null ? null : { text: memoText(bytes), hex: withoutPadding(toHex(bytes)) };
+  },
+);
+
 /** Makes the condition on the memo of an STX transfer. */
 function memoResidual({ equals, contains }: NonNullable<FilterOf<'stx_transfer'>['memo']>): Residual {
   const hex = equals !== undefined && /^0x([0-9a-fA-F]{2})+$/.test(equals) ? withoutPadding(equals) : null;
-  return ({ transaction, event, next }) => {
-    const bytes = event?.kind === 'stx' ? memoBytes(transaction, event, next) : null;
-    if (bytes === null) return false;
-    const text = memoText(bytes);
-    if (contains !== undefined && !text.includes(contains)) return false;
-    return equals === undefined || text === equals || (hex !== null && withoutPadding(toHex(bytes)) === hex);
+  return (subject) => {
+    const actual = memo(subject);
+    if (actual === null) return false;
+    if (contains !== undefined && !actual.text.includes(contains)) return false;
+    return equals === undefined || actual.text === equals || actual.hex === hex;
   };
 }
+
+/** The arguments of a call, each with its serialized form in hex and its repr. */
+const callArguments = decodedOnce(
+  ({ transaction }) => transaction,
+  ({ transaction: { payload } }) => {
+    const values = payload.type === 'contract_call' ? decodeArguments(payload.functionArgs) : null;
+    if (values === null || !values.ok) return [];
+    return values.value.map((value) => ({ hex: lazy(() => toHex(value)), repr: lazy(() => clarityRepr(value)) }));
+  },
+);
 
 /** Makes the condition on an argument of a call. */
 function argumentResidual({ index, equals }: NonNullable<FilterOf<'contract_call'>['argument']>): Residual {
   const forms = new Set(serializedForms(literalOf(equals)).map(toHex));
-  return ({ transaction: { payload } }) => {
-    if (payload.type !== 'contract_call') return false;
-    const values = decodeArguments(payload.functionArgs);
-    const value = values.ok ? values.value[index] : undefined;
-    return value !== undefined && (forms.has(toHex(value)) || clarityRepr(value) === equals);
+  return (subject) => {
+    const value = callArguments(subject)[index];
+    return value !== undefined && (forms.has(value.hex()) || value.repr() === equals);
   };
 }
 
@@ -81,7 +115,7 @@ function* residualsOf(filter: Filter): Iterable<Residual> {
   }
   if (filter.type === 'contract_log' && filter.contains !== undefined) {
     const { contains } = filter;
-    yield ({ event }) => event?.kind === 'contract_log' && isTextIn(event.value, contains);
+    yield (subject) => printTexts(subject).some((text) => text.includes(contains));
   }
   if (filter.type === 'stx_transfer' && filter.memo !== undefined) yield memoResidual(filter.memo);
   if (filter.type === 'contract_call' && filter.argument !== undefined) yield argumentResidual(filter.argument);

@@ -17,6 +17,7 @@ import {
   patchedDefinition,
   readDefinition,
   rejectUnknownKeys,
+  requireShortName,
 } from '../definition/definition.ts';
 import type { InterfaceOf } from '../definition/warnings.ts';
 import { type BlockChoice, chosenBlock, scanner } from '../matching/scan.ts';
@@ -121,6 +122,7 @@ export function management(
 
   return {
     async register(consumer: string, body: unknown) {
+      requireShortName(body);
       const definition = readDefinition(body, network());
       await checkTargets(definition);
       const hook = { uuid: random.uuid(), consumer, definition };
@@ -141,6 +143,7 @@ export function management(
 
     async update(consumer: string, uuid: string, body: unknown) {
       rejectUnknownKeys(body);
+      requireShortName(body);
       const hookRecord = read((now) => ownHook(now.hooks, { consumer, uuid }));
       await checkTargets(patchedDefinition(parseDefinition(hookRecord), body, network()));
       // The stored definition may have changed during the name look-up: the command merges the body into the present one.
