@@ -18,13 +18,23 @@
  * Segment boundaries depend only on the log, so all hosts of a log make the same segments.
  */
 import { promisify } from 'node:util';
-import { zstdDecompress } from 'node:zlib';
+import { createZstdDecompress, zstdDecompress } from 'node:zlib';
 import { type Static, Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
+import { hasCode } from '../base/errors.ts';
 import { parsedJson } from '../base/json.ts';
+import { WITHHELD_PATH } from '../chain/payload-reader.ts';
 import { strictText } from '../codec/utf8.ts';
 import { hashOfPart } from '../storage/object-store.ts';
-import { type BatchLimits, type Entry, type Head, LOG_START, nextChain, sameChain } from '../store/log/entry.ts';
+import {
+  type BatchLimits,
+  type Entry,
+  type Head,
+  headAfter,
+  LOG_START,
+  nextChain,
+  sameChain,
+} from '../store/log/entry.ts';
 
 /** Version of the format of segments, and of the archive. */
 export const FORMAT = 1;
@@ -38,6 +48,12 @@ export const SEGMENT: BatchLimits = { entries: 4_000, bytes: 4_000_000 };
 
 /** Maximum bytes of a segment before and after compression: an entry may be a whole genesis block, and is never divided. */
 export const MAX_SEGMENT_BYTES = 1_000_000_000;
+
+/**
+ * Maximum bytes of content that a reader decompresses before it has verified them: an object of 30 KB can have content of a
+ * gigabyte. Open parts are never larger: their texts have fewer characters than the limit of a segment, of 3 bytes at most.
+ */
+const MAX_UNVERIFIED_BYTES = 16_000_000;
 
 /** The entries of a segment by their numbers, with the chain value of the last. */
 export interface SegmentRange {
@@ -141,13 +157,140 @@ export interface Segment extends SegmentRange {
 
 const decompress = promisify(zstdDecompress);
 
-/** Returns the content of an object. @throws SegmentError */
+function cannotDecompress(cause: unknown): never {
+  throw new SegmentError("it can't be decompressed", { cause });
+}
+
+/** Returns the content of an object that a host of this log wrote. @throws SegmentError */
 export const decompressSegment = (object: Uint8Array): Promise<Buffer> =>
-  decompress(object, { maxOutputLength: MAX_SEGMENT_BYTES }).catch((cause: unknown) => {
-    throw new SegmentError("it can't be decompressed", { cause });
-  });
+  decompress(object, { maxOutputLength: MAX_SEGMENT_BYTES }).catch(cannotDecompress);
+
+const wrongChain = (first: number, last: number): SegmentError =>
+  new SegmentError(`the chain value of entry ${last} doesn't match entries ${first} to ${last}`);
 
 const LINE_FEED = 0x0a;
+
+/** Maximum bytes of a line before the text of an entry. */
+const MAX_LINE_BYTES = 100_000;
+
+/** Reads the content of an object piece by piece. */
+class ContentReader {
+  readonly #chunks: AsyncIterator<Buffer>;
+  #rest: Buffer = Buffer.alloc(0);
+
+  constructor(object: Uint8Array) {
+    const stream = createZstdDecompress();
+    this.#chunks = stream[Symbol.asyncIterator]();
+    stream.end(object);
+  }
+
+  /** @throws SegmentError at the end of the content, and if it can't be decompressed */
+  async #fill(): Promise<void> {
+    while (this.#rest.length === 0) {
+      const { value, done } = await this.#chunks.next().catch(cannotDecompress);
+      if (done === true) throw new SegmentError('it ends within an entry');
+      this.#rest = value;
+    }
+  }
+
+  #take(bytes: number): Buffer {
+    const part = this.#rest.subarray(0, bytes);
+    this.#rest = this.#rest.subarray(part.length);
+    return part;
+  }
+
+  /** Passes the next bytes to a function, in parts. */
+  async pass(bytes: number, add: (part: Buffer) => void): Promise<void> {
+    for (let left = bytes; left > 0; ) {
+      await this.#fill();
+      const part = this.#take(left);
+      add(part);
+      left -= part.length;
+    }
+  }
+
+  /** Returns the JSON of the next line; undefined if it isn't JSON. */
+  async line(): Promise<unknown> {
+    const parts: Buffer[] = [];
+    for (let length = 0; length <= MAX_LINE_BYTES; ) {
+      await this.#fill();
+      const end = this.#rest.indexOf(LINE_FEED);
+      const part = this.#take(end < 0 ? this.#rest.length : end + 1);
+      parts.push(part);
+      length += part.length;
+      if (end >= 0) return parsedJson(strictText(Buffer.concat(parts)) ?? '');
+    }
+    return undefined;
+  }
+
+  /** Ends the decompression. */
+  async close(): Promise<void> {
+    await this.#chunks.return?.();
+  }
+}
+
+/** Bytes of the text of a withheld entry. */
+const WITHHELD_BYTES = 128;
+
+/** @param value JSON of the first line; undefined if it has none @throws SegmentError */
+function requireHeader(value: unknown): Header {
+  const { format } = Object(value);
+  if (typeof format === 'number' && format > FORMAT) {
+    throw new SegmentError(`it has format ${format}, but this version reads formats up to ${FORMAT}`);
+  }
+  if (!Value.Check(Header, value)) throw new SegmentError("its first line isn't a header");
+  return value;
+}
+
+/** Reads the text of an entry, without all of it in memory. @returns the head at the entry */
+async function headAtEntry(reader: ContentReader, head: Head): Promise<Head> {
+  const line = await reader.line();
+  if (!Value.Check(EntryLine, line)) throw new SegmentError(`the header of entry ${head.id + 1} is missing or invalid`);
+  const { received_at: receivedAt, path, bytes } = line;
+  const isWithheld = path === WITHHELD_PATH && bytes === WITHHELD_BYTES;
+  const hasher = new Bun.CryptoHasher('sha256');
+  let text = '';
+  await reader.pass(bytes, (part) => {
+    hasher.update(part);
+    if (isWithheld) text += part.toString();
+  });
+  await reader.pass(1, () => {});
+  const event = { receivedAt, path, text };
+  const hash = new Uint8Array(hasher.digest());
+  return headAfter(head, event, isWithheld ? undefined : { compressed: new Uint8Array(), hash });
+}
+
+/**
+ * Verifies by its chain value that a large segment has the entries of its name, without all of its content in memory.
+ * @throws SegmentError
+ */
+async function requireChain(object: Uint8Array, { first, last, chain }: SegmentRange): Promise<void> {
+  const reader = new ContentReader(object);
+  try {
+    const { before } = requireHeader(await reader.line());
+    let head: Head = { id: first - 1, chain: Uint8Array.fromHex(before) };
+    while (head.id < last) head = await headAtEntry(reader, head);
+    if (!sameChain(head.chain, chain)) throw wrongChain(first, last);
+  } finally {
+    await reader.close();
+  }
+}
+
+/**
+ * Returns the content of an object that may be a forgery.
+ * @param range the range in its name; null for an open part
+ * @throws SegmentError
+ */
+async function safeContent(object: Uint8Array, range: SegmentRange | null): Promise<Buffer> {
+  try {
+    return await decompress(object, { maxOutputLength: MAX_UNVERIFIED_BYTES });
+  } catch (error) {
+    if (!hasCode(error, 'ERR_BUFFER_TOO_LARGE')) return cannotDecompress(error);
+  }
+  if (range === null) throw new SegmentError(`it has more than ${MAX_UNVERIFIED_BYTES} bytes`);
+  await requireChain(object, range);
+  return decompressSegment(object);
+}
 
 /** Returns the JSON of the line at an offset, and the offset of the next line; undefined if there is no line of JSON. */
 function lineAt(content: Buffer, offset: number): { value: unknown; next: number } | undefined {
@@ -159,21 +302,18 @@ function lineAt(content: Buffer, offset: number): { value: unknown; next: number
 
 function parseHeader(content: Buffer): { header: Header; body: Buffer } {
   const line = lineAt(content, 0);
-  const format = Object(line?.value).format;
-  if (typeof format === 'number' && format > FORMAT) {
-    throw new SegmentError(`it has format ${format}, but this version reads formats up to ${FORMAT}`);
-  }
-  if (line === undefined || !Value.Check(Header, line.value)) throw new SegmentError("its first line isn't a header");
-  const body = content.subarray(line.next);
-  if (hashOfPart(body) !== line.value.sha256) throw new SegmentError('its checksum is wrong');
-  return { header: line.value, body };
+  const header = requireHeader(line?.value);
+  const body = content.subarray(line?.next);
+  if (hashOfPart(body) !== header.sha256) throw new SegmentError('its checksum is wrong');
+  return { header, body };
 }
 
 /** Yields the entries of a body. @throws SegmentError that names an entry */
-function* parseEntries(body: Buffer, { first, before }: Header): Generator<Entry> {
+function* parseEntries(body: Buffer, { first, last, before }: Header): Generator<Entry> {
   let chain: Uint8Array = Uint8Array.fromHex(before);
   let offset = 0;
   for (let id = first; offset < body.length; id++) {
+    if (id > last) throw new SegmentError(`it continues after entry ${last}, the last one that it names`);
     const line = lineAt(body, offset);
     if (line === undefined || !Value.Check(EntryLine, line.value))
       throw new SegmentError(`the header of entry ${id} is missing or invalid`);
@@ -197,7 +337,7 @@ function* parseEntries(body: Buffer, { first, before }: Header): Generator<Entry
  * @throws SegmentError
  */
 export async function readSegment(object: Uint8Array, range: SegmentRange | null): Promise<Segment> {
-  const { header, body } = parseHeader(await decompressSegment(object));
+  const { header, body } = parseHeader(await safeContent(object, range));
   const { first, last } = header;
   const chain = Uint8Array.fromHex(header.chain);
   if (range !== null && (range.first !== first || range.last !== last || !sameChain(range.chain, chain))) {
@@ -206,8 +346,6 @@ export async function readSegment(object: Uint8Array, range: SegmentRange | null
   const entries = [...parseEntries(body, header)];
   const end = entries.at(-1);
   if (end?.id !== last) throw new SegmentError(`it ends before entry ${last}, the last one that it names`);
-  if (!sameChain(end.chain, chain)) {
-    throw new SegmentError(`the chain value of entry ${last} doesn't match entries ${first} to ${last}`);
-  }
+  if (!sameChain(end.chain, chain)) throw wrongChain(first, last);
   return { first, last, previousChain: Uint8Array.fromHex(header.before), chain, entries };
 }

@@ -134,6 +134,9 @@ describe('a segment is rejected with the reason if it has', () => {
     expect(await refusal(await withBody([...body.slice(0, 2), '']))).toBe(
       'it ends before entry 3, the last one that it names',
     );
+    expect(await refusal(await withBody([...body.slice(0, 6), ...body.slice(0, 2), '']))).toBe(
+      'it continues after entry 3, the last one that it names',
+    );
     expect(await refusal(await withBody(['{"received_at":1,"path":"/","bytes":500}', 'short', '']))).toBe(
       'the text of entry 1 has a different length than its header states',
     );
@@ -144,6 +147,39 @@ describe('a segment is rejected with the reason if it has', () => {
     expect(await refusal(await withBody(forged))).toBe("the chain value of entry 3 doesn't match entries 1 to 3");
     const swapped = [...body.slice(2, 4), ...body.slice(0, 2), ...body.slice(4)];
     expect(await refusal(await withBody(swapped))).toBe("the chain value of entry 3 doesn't match entries 1 to 3");
+  });
+});
+
+describe('a segment with more content than a reader decompresses unverified', () => {
+  const large = `{"block_height":2,"padding":"${' '.repeat(17_000_000)}"}`;
+  const plain = entriesOf([
+    { path: '/stackside/command', text: '{"withheld":1}', receivedAt: 1 },
+    { path: '/new_block', text: '{"block_height":1}', receivedAt: 2 },
+    { path: '/new_block', text: large, receivedAt: 3 },
+  ]);
+  const entries = plain.map((entry, index) => (index === 0 ? withheld(entry) : entry));
+
+  test('is read as it was written', async () => {
+    const read = await readSegment(await pack(CHAIN_START, entries), rangeOf(entries));
+    expect(Bun.deepEquals(read.entries, entries)).toBe(true);
+  });
+
+  test('is rejected by its chain value before it is decompressed as a whole', async () => {
+    const [header = '', ...lines] = segmentContent(CHAIN_START, entries).toString().split('\n');
+    const forged = await compressPart(
+      Buffer.from([header, ...lines].join('\n').replace('"block_height":2', '"block_height":9')),
+    );
+    expect(await refusal(forged, rangeOf(entries))).toBe("the chain value of entry 3 doesn't match entries 1 to 3");
+    const blank = await compressPart(Buffer.alloc(17_000_000, ' '));
+    expect(await refusal(blank, rangeOf(entries))).toBe("its first line isn't a header");
+    const bytes = await pack(CHAIN_START, entries);
+    expect(await refusal(bytes.subarray(0, bytes.length - 9), rangeOf(entries))).not.toBeNull();
+    const cut = await compressPart(Buffer.from([header, ...lines].join('\n').slice(0, -9)));
+    expect(await refusal(cut, rangeOf(entries))).toBe('it ends within an entry');
+  });
+
+  test('is rejected as an open part, which has no chain value to verify', async () => {
+    expect(await refusal(await pack(CHAIN_START, entries))).toBe('it has more than 16000000 bytes');
   });
 });
 
