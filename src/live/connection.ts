@@ -33,6 +33,9 @@ export function parsedMessage(text: string): unknown {
   return JSON.parse(text);
 }
 
+/** Counts messages of a client. @throws MessageError beyond the client's limit */
+export type CountMessages = (messages: number) => void;
+
 /** Returns a client's text, cut to a length that an answer or a log line may repeat. */
 export const excerpt = (text: string): string => (text.length <= MAX_EXCERPT ? text : `${text.slice(0, MAX_EXCERPT)}…`);
 

@@ -9,6 +9,7 @@ import type { Snapshots } from '../store/read/snapshots.ts';
 import {
   type ConnectionEvent,
   type ControlFrame,
+  type CountMessages,
   connectionGuard,
   Inboxes,
   type LiveMetrics,
@@ -84,18 +85,17 @@ const refusal = ({ status, message, code, headers }: ApiError): Response =>
 function limitedHandlers(limiter: RateLimiter | null, clientAddress: RealtimeOptions['clientAddress']) {
   /**
    * Counts a request.
-   * @returns a function that counts a message of the connection that the request opens, and throws MessageError beyond the
-   *   limit
+   * @returns a function that counts messages of the connection that the request opens
    * @throws ApiError beyond the limit, or if the request lacks a required key
    */
-  function countRequest(request: Request, server: Bun.Server<unknown>): () => void {
+  function countRequest(request: Request, server: Bun.Server<unknown>): CountMessages {
     const address = limiter === null ? null : clientAddress(request, server);
     if (limiter === null || address === null) return () => {};
     const client = limiter.clientOf(request.headers, address);
     limiter.charge(client, 1);
-    return () => {
+    return (messages) => {
       try {
-        limiter.charge(client, 1);
+        for (let message = 0; message < messages; message++) limiter.charge(client, 1);
       } catch (error) {
         if (!(error instanceof ApiError)) throw error;
         throw new MessageError(`a client must NOT send more than ${client.perMinute} messages a minute`);
@@ -103,9 +103,11 @@ function limitedHandlers(limiter: RateLimiter | null, clientAddress: RealtimeOpt
     };
   }
 
-  return (answer: (request: Request, server: Bun.Server<unknown>, count: () => void) => ReturnType<Handler>): Handler =>
+  return (
+    answer: (request: Request, server: Bun.Server<unknown>, count: CountMessages) => ReturnType<Handler>,
+  ): Handler =>
     (request, server) => {
-      let count: () => void;
+      let count: CountMessages;
       try {
         count = countRequest(request, server);
       } catch (error) {

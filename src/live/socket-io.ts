@@ -10,6 +10,7 @@ import { ApiError } from '../http/errors.ts';
 import { BodyError, bodyText } from '../http/request-body.ts';
 import {
   type ConnectionMetrics,
+  type CountMessages,
   closeCodes,
   type EndReason,
   excerpt,
@@ -35,8 +36,7 @@ interface SocketIoOptions extends IoConnectionOptions {
 
 /** The data of a client's WebSocket. */
 export interface IoSocketData extends WebSocketData {
-  /** Counts a message of the client; throws MessageError beyond its limit. */
-  count: () => void;
+  count: CountMessages;
 }
 
 type WebSocket = Bun.ServerWebSocket<IoSocketData>;
@@ -104,10 +104,11 @@ export function socketIo(options: SocketIoOptions) {
   }
 
   /** Reads the body of a long-polling request before the library does, to refuse long ones. */
-  async function checkedRequest(request: Request): Promise<Request> {
+  async function checkedRequest(request: Request, count: CountMessages): Promise<Request> {
     if (request.method !== 'POST') return request;
     const text = await bodyText(request, MAX_MESSAGE);
-    checkBody(text);
+    // The request itself counts as the first packet.
+    count(countPackets(text) - 1);
     const { url, method, headers, signal } = request;
     return new Request(url, { method, headers, signal, body: text });
   }
@@ -115,27 +116,30 @@ export function socketIo(options: SocketIoOptions) {
   return {
     /**
      * Handles a request.
-     * @param count counts a message of the WebSocket that the request opens; throws MessageError beyond the client's limit
+     * @param count counts packets of the request, and messages of the WebSocket that it opens
      * @throws BodyError, MessageError for errors of the client
      */
-    async handle(request: Request, server: Bun.Server<IoSocketData>, count: () => void): Promise<Response> {
+    async handle(request: Request, server: Bun.Server<IoSocketData>, count: CountMessages): Promise<Response> {
       // The library only upgrades requests, and passes its data. The count of the connection is added to this data.
       const upgrading = {
         upgrade: (upgraded: Request, { headers, data }: { headers: Headers; data: WebSocketData }) =>
           server.upgrade(upgraded, { headers, data: { ...data, count } }),
       };
-      return engine.handleRequest(await checkedRequest(request), upgrading as unknown as Bun.Server<WebSocketData>);
+      return engine.handleRequest(
+        await checkedRequest(request, count),
+        upgrading as unknown as Bun.Server<WebSocketData>,
+      );
     },
     opened: (socket: WebSocket) => guard(() => engine.onWebSocketOpen(socket), ends(socket)),
     received: (socket: WebSocket, message: string | Buffer) =>
       guard(() => {
         // The answer to a ping of the server doesn't count.
-        if (message !== ENGINE_PONG || !pinged.delete(socket.data.transport)) socket.data.count();
+        if (message !== ENGINE_PONG || !pinged.delete(socket.data.transport)) socket.data.count(1);
         checkProbe(socket, message);
         engine.onWebSocketMessage(socket, message);
       }, ends(socket)),
     /** Counts a control frame. */
-    receivedControlFrame: (socket: WebSocket) => guard(() => socket.data.count(), ends(socket)),
+    receivedControlFrame: (socket: WebSocket) => guard(() => socket.data.count(1), ends(socket)),
     closed: (socket: WebSocket, code: number, reason: string) =>
       guard(() => engine.onWebSocketClose(socket, code, reason), ends(socket)),
     close(): void {
@@ -345,13 +349,14 @@ const SEPARATOR = '\x1e';
 /** Maximum packets of a body: those for the maximum of subscriptions, and a few more. */
 export const MAX_PACKETS = MAX_SUBSCRIPTIONS + 10;
 
-/** Throws MessageError if a long-polling body has too many packets. */
-function checkBody(text: string): void {
+/** Returns the number of packets in a long-polling body. @throws MessageError if there are too many */
+function countPackets(text: string): number {
   let packets = 1;
   for (let index = text.indexOf(SEPARATOR); index >= 0; index = text.indexOf(SEPARATOR, index + 1)) {
     packets++;
     if (packets > MAX_PACKETS) throw new MessageError(`a body must NOT have more than ${MAX_PACKETS} packets`);
   }
+  return packets;
 }
 
 /** Type, namespace, id of the acknowledgement, and the JSON data (Socket.IO protocol 5). */

@@ -19,6 +19,8 @@ export interface Topic {
   kind: TopicKind;
   /** Unique text of the topic, however a client spells it: `transaction:0x…` in lower case. */
   key: string;
+  /** The name of the topic, if it is so long that the key has its digest: a client may have 10,000 topics. */
+  longName?: string;
 }
 
 /** A topic without a subject, such as `block`. */
@@ -31,17 +33,21 @@ export const principalTopic = (kind: 'address-transaction' | 'address-stx-balanc
   key: `${kind}:${principal}`,
 });
 /** The topic of one token instance. @param value serialized Clarity value: `0x` and lower-case hex digits */
-export const nftAssetTopic = (asset: string, value: string): Topic => ({
-  kind: 'nft-asset-event',
-  key: `nft-asset-event:${asset}+${value}`,
-});
+export function nftAssetTopic(asset: string, value: string): Topic {
+  const kind = 'nft-asset-event';
+  const name = `${kind}:${asset}+${value}`;
+  if (name.length <= MAX_KEY) return { kind, key: name };
+  return { kind, key: `${kind}:${new Bun.CryptoHasher('sha256').update(name).digest('hex')}`, longName: name };
+}
 /** The topic of all events of a non-fungible token. @param asset identifier of the token */
 export const nftCollectionTopic = (asset: string): Topic => ({
   kind: 'nft-collection-event',
   key: `nft-collection-event:${asset}`,
 });
 
-/** Maximum characters of a token's value in hex: room for a `(string-utf8 256)`, and a bound for a client's 10,000 topics. */
+/** Maximum characters of a topic's name that is its key. Most values of tokens are shorter. */
+const MAX_KEY = 400;
+/** Maximum characters of a token's value in hex: room for a `(string-utf8 256)`. */
 export const MAX_VALUE = 4096;
 /** Characters of a transaction id: `0x` and the digits of 32 bytes. */
 export const TX_ID_LENGTH = 66;
@@ -117,6 +123,10 @@ export const MAX_SUBSCRIPTIONS = 10_000;
 /** The error text for exceeding the limit. */
 const TOO_MANY_SUBSCRIPTIONS = `a connection must NOT have more than ${MAX_SUBSCRIPTIONS} subscriptions`;
 
+/** Maximum characters of a spelling that is stored for its subscriber; longer names must be spelled as the server does. */
+const MAX_SPELLING = 500;
+const OTHER_SPELLING = `a topic with more than ${MAX_SPELLING} characters must have a canonical address, and a value of 0x and lower-case digits`;
+
 /** A topic with subscribers. They share its object and its key in memory. */
 interface SubscribedTopic {
   topic: Topic;
@@ -149,8 +159,9 @@ export function createSubscriptions() {
   function subscribedTo(topic: Topic): SubscribedTopic {
     const existing = byKey.get(topic.key);
     if (existing !== undefined) return existing;
-    const subscribed: SubscribedTopic = { topic, spellings: new Map() };
-    byKey.set(topic.key, subscribed);
+    const { kind, key, longName } = topic;
+    const subscribed: SubscribedTopic = { topic: longName === undefined ? topic : { kind, key }, spellings: new Map() };
+    byKey.set(key, subscribed);
     return subscribed;
   }
 
@@ -177,14 +188,16 @@ export function createSubscriptions() {
       const topics = subscriber.topics;
       const isNew = byKey.get(requested.key)?.spellings.has(subscriber) !== true;
       if (isNew && topics instanceof Set && topics.size >= MAX_SUBSCRIPTIONS) return TOO_MANY_SUBSCRIPTIONS;
+      // Most clients spell a topic like the server. The key replaces their text, which needs less memory.
+      const isUsual = spelled === requested.key || spelled === requested.longName;
+      if (!isUsual && spelled.length > MAX_SPELLING) return OTHER_SPELLING;
       if (subscribers === 0) first();
       const { topic, spellings } = subscribedTo(requested);
       if (isNew) {
         setTopics(subscriber, withTopic(topics, topic));
         counts[topic.kind] += 1;
       }
-      // Most clients spell a topic like its key. The key replaces their text, which needs less memory.
-      spellings.set(subscriber, spelled === topic.key ? topic.key : spelled);
+      spellings.set(subscriber, isUsual ? topic.key : spelled);
       return null;
     },
 
@@ -221,11 +234,12 @@ export function createSubscriptions() {
 
     /** Sends a message to every subscriber of its topic. @returns the number of subscribers */
     publish(message: Message): number {
-      const subscribed = byKey.get(message.topic.key);
+      const { key, longName = key } = message.topic;
+      const subscribed = byKey.get(key);
       if (subscribed === undefined) return 0;
       // A copy, since a delivery removes subscribers that it cuts off.
       const all = [...subscribed.spellings];
-      for (const [subscriber, spelled] of all) subscriber.deliver(message, spelled);
+      for (const [subscriber, spelled] of all) subscriber.deliver(message, spelled === key ? longName : spelled);
       return all.length;
     },
 

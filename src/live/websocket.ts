@@ -5,6 +5,7 @@ import { canonicalPrincipal, MAX_ASSET_LENGTH } from '../codec/address.ts';
 import {
   type ConnectionMetrics,
   type ControlFrame,
+  type CountMessages,
   closeCodes,
   excerpt,
   type Guard,
@@ -49,13 +50,13 @@ export class RpcConnection implements Subscriber {
   /** Whether the next pong answers a ping of the server. */
   #isPinged = false;
 
-  readonly #count: () => void;
+  readonly #count: CountMessages;
 
   /**
    * Creates a connection without a socket yet.
-   * @param count counts a message of the client; throws MessageError beyond its limit
+   * @param count counts messages of the client; throws MessageError beyond its limit
    */
-  constructor(options: RpcConnectionOptions, count: () => void) {
+  constructor(options: RpcConnectionOptions, count: CountMessages) {
     this.#options = options;
     this.#count = count;
   }
@@ -74,9 +75,13 @@ export class RpcConnection implements Subscriber {
   received(message: string | Buffer): void {
     this.#guardWork(() => {
       this.#isAlive = true;
-      this.#count();
+      this.#count(1);
       const text = typeof message === 'string' ? message : message.toString('utf8');
-      const answer = rpcAnswer(text, (method, subscription) => this.#perform(method, subscription));
+      const answer = rpcAnswer(
+        text,
+        (method, subscription) => this.#perform(method, subscription),
+        (requests) => this.#count(requests - 1),
+      );
       if (answer !== null) this.#send(answer);
     });
   }
@@ -114,7 +119,7 @@ export class RpcConnection implements Subscriber {
     this.#guardWork(() => {
       this.#isAlive = true;
       if (frame === PONG && this.#isPinged) this.#isPinged = false;
-      else this.#count();
+      else this.#count(1);
     });
   }
 
@@ -260,8 +265,11 @@ function messageIn(text: string): { value: unknown } | { refusal: object } {
   }
 }
 
-/** The response to a client's text; null if there is none, as for notifications. */
-export function rpcAnswer(text: string, perform: Perform): string | null {
+/**
+ * The response to a client's text; null if there is none, as for notifications.
+ * @param countBatch called with the number of requests of a batch before they are performed
+ */
+export function rpcAnswer(text: string, perform: Perform, countBatch: CountMessages): string | null {
   const message = messageIn(text);
   if ('refusal' in message) return JSON.stringify(message.refusal);
   const { value } = message;
@@ -272,6 +280,7 @@ export function rpcAnswer(text: string, perform: Perform): string | null {
   if (value.length > MAX_REQUESTS) {
     return JSON.stringify(refusedRequest(`a batch must NOT have more than ${MAX_REQUESTS} requests`));
   }
+  countBatch(value.length);
   const answers = value.map((request) => answerRequest(request, perform)).filter((answer) => answer !== undefined);
   // JSON-RPC 2.0, 6: a batch of notifications has no response, not even an empty list.
   return answers.length === 0 ? null : JSON.stringify(answers);

@@ -81,6 +81,24 @@ test("a connection can't exceed its subscription limit, but may repeat a subscri
   expect(all.has(nth(0))).toBe(false);
 });
 
+test('10,000 topics with long names take less than 10 MB, and reach their subscriber', () => {
+  const all = createSubscriptions();
+  const spellings: string[] = [];
+  const client: Subscriber = { deliver: (_, spelled) => void spellings.push(spelled) };
+  const nth = (index: number): string =>
+    `nft-asset-event:ST2CY5V39NHDPWSXMW9QDT3HC3GD6Q6XX4CFRK9AG.nft::card+0x${index.toString(16).padStart(4_000, '0')}`;
+  const before = fullGC();
+  for (let index = 0; index < MAX_SUBSCRIPTIONS; index++)
+    expect(all.add(client, topic(nth(index)), nth(index))).toBeNull();
+  expect(fullGC() - before).toBeLessThan(10_000_000);
+  all.publish(messageOf(nth(7)));
+  expect(spellings).toEqual([nth(7)]);
+  all.remove(client, topic(nth(8)));
+  const other = `${nth(8)}`.replace('+0x', '+0X');
+  expect(all.add(client, topic(other), other)).toStartWith('a topic with more than 500 characters must have');
+  expect(all.has(topic(nth(8)))).toBe(false);
+});
+
 test('a subscriber of a shared topic takes less than 100 bytes', () => {
   const many = 10_000;
   const all = createSubscriptions();

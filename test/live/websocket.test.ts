@@ -12,7 +12,7 @@ function ask(message: unknown, refuse: string | null = null) {
     done.push([method, topic.key]);
     return refuse;
   };
-  const text = rpcAnswer(typeof message === 'string' ? message : JSON.stringify(message), perform);
+  const text = rpcAnswer(typeof message === 'string' ? message : JSON.stringify(message), perform, () => {});
   return { answer: text === null ? null : JSON.parse(text), done };
 }
 const subscribe = (params: unknown, id: unknown = 1) => ({ jsonrpc: '2.0', id, method: 'subscribe', params });

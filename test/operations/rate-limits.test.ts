@@ -125,6 +125,14 @@ describe.each([
     expect(await closeCodeBeyondLimit(path, server, from(`192.0.2.${host}`), frame)).toBe(1008);
   });
 
+  test('each request of a batch over JSON-RPC counts', async () => {
+    const subscribe = { jsonrpc: '2.0', id: 1, method: 'subscribe', params: { event: 'block' } };
+    const batch = (requests: number) => rawFrame('TEXT', JSON.stringify(Array(requests).fill(subscribe)));
+    const socket = await rawWebSocket(WEBSOCKET, server, from('192.0.2.11'));
+    socket.send(batch(2 * LIMIT));
+    expect(await socket.closed).toBe(1008);
+  });
+
   test('metrics count requests by key', async () => {
     await ask('/extended/v2/blocks', { 'x-api-key': 'key-of-alice' });
     const text = await (await ask('/metrics', {})).text();
