@@ -63,14 +63,50 @@ export function headersWithout(headers: Headers, names: readonly string[]): Head
   return remaining;
 }
 
+/** Maximum bytes of unfinished bodies that a thread has in memory. */
+const MAX_UNFINISHED_BYTES = 10 * MAX_PROXY_BODY_BYTES;
+/** Maximum milliseconds in which a client must send a body. */
+const BODY_TIMEOUT_MS = 60_000;
+/** Bytes of the unfinished bodies of this thread. */
+let unfinishedBytes = 0;
+
+/**
+ * Reads a body that is forwarded, unless its client is slow or unfinished bodies use too much memory.
+ * @throws ApiError 400, 503; BodyError
+ */
+async function readForwarded(
+  request: Request,
+  limit: number,
+  now: () => number = () => performance.now(),
+): Promise<Uint8Array<ArrayBuffer>> {
+  const deadline = now() + BODY_TIMEOUT_MS;
+  let bytes = 0;
+  try {
+    return await bodyBytes(request, limit, (received) => {
+      bytes += received;
+      unfinishedBytes += received;
+      if (now() > deadline) throw new ApiError(400, `The body was not complete after ${BODY_TIMEOUT_MS / 1_000} s`);
+      if (unfinishedBytes > MAX_UNFINISHED_BYTES) {
+        throw new ApiError(503, 'Too many large request bodies are being received; retry', null, {
+          headers: { 'retry-after': '1' },
+        });
+      }
+    });
+  } finally {
+    unfinishedBytes -= bytes;
+  }
+}
+
 /**
  * The body of a request that is forwarded; null for a method without one.
- * @throws ApiError if it has more than {@link MAX_PROXY_BODY_BYTES} or is incomplete
+ * @param now milliseconds of a monotonic clock
+ * @throws ApiError if it has more than {@link MAX_PROXY_BODY_BYTES}, is incomplete or takes too long; 503 if unfinished bodies use
+ *   too much memory
  */
-export async function forwardedBody(request: Request): Promise<Uint8Array<ArrayBuffer> | null> {
+export async function forwardedBody(request: Request, now?: () => number): Promise<Uint8Array<ArrayBuffer> | null> {
   if (request.method === 'GET' || request.method === 'HEAD') return null;
   try {
-    return await bodyBytes(request, MAX_PROXY_BODY_BYTES);
+    return await readForwarded(request, MAX_PROXY_BODY_BYTES, now);
   } catch (error) {
     if (!(error instanceof BodyError)) throw error;
     const words = error.reason === 'too_large' ? 'Request body is too large' : 'Request body is not complete';
@@ -198,14 +234,14 @@ export const forwardTo =
       const response = await directFetch(origin + pathAndQuery(request.url), {
         method: request.method,
         headers: request.headers,
-        body: hasBody ? await bodyBytes(request, bodyLimit) : null,
+        body: hasBody ? await readForwarded(request, bodyLimit) : null,
         redirect: 'manual',
         decompress: false,
         signal: request.signal,
       });
       return new Response(response.body, { status: response.status, headers: response.headers });
     } catch (error) {
-      if (error instanceof BodyError) return refusal(error.status, error.message);
+      if (error instanceof ApiError) return refusal(error.status, error.message);
       // The client is gone, so nobody reads this response, and nothing failed here.
       if (request.signal.aborted) return refusal(400, 'The client closed the connection');
       throw error;

@@ -36,12 +36,17 @@ function declaresLength({ headers }: Request, limit: number): boolean {
 /**
  * Reads a request's body.
  * @param limit maximum length in bytes
+ * @param heard called with the number of bytes of each chunk; may throw ApiError to end the reading
  * @throws BodyError
  */
-export async function bodyBytes(request: Request, limit: number): Promise<Uint8Array<ArrayBuffer>> {
+export async function bodyBytes(
+  request: Request,
+  limit: number,
+  heard?: (bytes: number) => void,
+): Promise<Uint8Array<ArrayBuffer>> {
   declaresLength(request, limit);
-  const bytes = await readUpTo(request.body, limit).catch((cause: unknown) => {
-    throw new BodyError('incomplete', limit, { cause });
+  const bytes = await readUpTo(request.body, limit, heard).catch((cause: unknown) => {
+    throw cause instanceof ApiError ? cause : new BodyError('incomplete', limit, { cause });
   });
   if (bytes === null) throw new BodyError('too_large', limit);
   return bytes;
