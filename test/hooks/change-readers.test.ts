@@ -5,7 +5,7 @@ import { type Clock, systemClock } from '../../src/base/clock.ts';
 import { Turns } from '../../src/base/turns.ts';
 import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
-import { changeRoutes, MAX_READERS, type ReaderForm } from '../../src/hooks/routes/changes.ts';
+import { changeRoutes, MAX_CLIENT_READERS, MAX_READERS, type ReaderForm } from '../../src/hooks/routes/changes.ts';
 import { failures } from '../../src/http/errors.ts';
 import { responder } from '../../src/http/respond.ts';
 import { everyDelivery } from '../../src/store/hooks/delivery-log.ts';
@@ -314,7 +314,9 @@ test('changes are made only as fast as the reader reads, and the number of reade
   const sent = (_: unknown, changes: number) => {
     written += changes;
   };
-  const serve = changesRoute(snapshots, { metrics: { opened() {}, closed() {}, sent } });
+  let client = 0;
+  const clientAddress = () => `192.0.${client >> 8}.${client & 255}`;
+  const serve = changesRoute(snapshots, { metrics: { opened() {}, closed() {}, sent } }, { clientAddress });
   const connect = async () =>
     serve(new Request(`http://localhost${PATH}?${ALL}`, { headers: { accept: 'text/event-stream' } }));
   const slow = (await connect()).body!.getReader();
@@ -328,12 +330,50 @@ test('changes are made only as fast as the reader reads, and the number of reade
     const reader = (await connect()).body!.getReader();
     await reader.read();
     others.push(reader);
+    client = Math.floor((others.length + 1) / MAX_CLIENT_READERS);
   }
   const refused = await connect();
   expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '1']);
   await slow.cancel();
   expect((await connect()).status).toBe(200);
   for (const reader of others) await reader.cancel();
+});
+
+test('a client has at most 50 readers, and others can still connect', async () => {
+  using directory = ingestOf(chain.map(received));
+  using snapshots = snapshotsOf(directory.path);
+  let address = '192.0.2.1';
+  const leaving = new AbortController();
+  const serve = changesRoute(snapshots, {}, { clientAddress: () => address });
+  const connect = async (): Promise<Response> =>
+    serve(
+      new Request(`http://localhost${PATH}?after=tip`, {
+        headers: { accept: 'text/event-stream' },
+        signal: leaving.signal,
+      }),
+    );
+  const wait = async (): Promise<Response> =>
+    serve(new Request(`http://localhost${PATH}?after=tip&wait=30`, { signal: leaving.signal }));
+  const waits = Array.from({ length: 10 }, wait);
+  const open: { cancel(): Promise<void> }[] = [];
+  for (let response = await connect(); response.status === 200; response = await connect()) {
+    const reader = response.body!.getReader();
+    await reader.read();
+    open.push(reader);
+  }
+  expect(open).toHaveLength(MAX_CLIENT_READERS - waits.length);
+  const refused = [await connect(), await wait()];
+  expect(refused.map(({ status }) => status)).toEqual([429, 429]);
+  expect(await refused[0]!.json()).toMatchObject({
+    message: 'Your address already has 50 readers of changes; end one of them',
+  });
+  address = '192.0.2.2';
+  expect((await connect()).status).toBe(200);
+  address = '192.0.2.1';
+  await open.pop()!.cancel();
+  expect((await connect()).status).toBe(200);
+  leaving.abort();
+  await Promise.all(waits);
 });
 
 test('an invalid request is rejected with the name of the parameter', async () => {

@@ -11,6 +11,7 @@ import { toHex } from '../../codec/hex.ts';
 import { acceptsEvents } from '../../http/content-coding.ts';
 import { ApiError, ParameterError, problems } from '../../http/errors.ts';
 import { type WaitingRoom, waitingRoom } from '../../http/heights.ts';
+import { addressGroup } from '../../http/hosts.ts';
 import { jsonText, MaybeSerialized } from '../../http/json.ts';
 import { decodeCursor, encodeCursor } from '../../http/pagination.ts';
 import { Streamed } from '../../http/respond.ts';
@@ -38,6 +39,8 @@ const MAX_CHARACTERS = 4_000_000;
 const MAX_PAGES = 16;
 /** Maximum streams and waiting requests of a thread. */
 export const MAX_READERS = 1_000;
+/** Maximum streams and waiting requests of a client in a thread, so that one client can't take all of them. */
+export const MAX_CLIENT_READERS = 50;
 /** Longest wait of a request, in seconds. */
 const MAX_WAIT = 30;
 /** Milliseconds after which a stream without changes sends a sign of life. */
@@ -261,6 +264,27 @@ const tooManyReaders = (): ApiError =>
     headers: { 'retry-after': '1' },
   });
 
+/** Counts the readers of each client. */
+function clientReaders() {
+  const counts = new Map<string, number>();
+  return {
+    /** @throws ApiError 429 if a client has the maximum of readers */
+    requirePlace(client: string): void {
+      if ((counts.get(client) ?? 0) < MAX_CLIENT_READERS) return;
+      throw new ApiError(429, `Your address already has ${MAX_CLIENT_READERS} readers of changes; end one of them`);
+    },
+    /** Counts a reader. @returns a function that ends its count */
+    enter(client: string): () => void {
+      counts.set(client, (counts.get(client) ?? 0) + 1);
+      return () => {
+        const others = (counts.get(client) ?? 1) - 1;
+        if (others === 0) counts.delete(client);
+        else counts.set(client, others);
+      };
+    },
+  };
+}
+
 /** Makes a page. Its content is a function of the log, unless it reaches the log's end. */
 async function makePage(
   { changes, turns }: Pick<ChangeContext, 'changes' | 'turns'>,
@@ -376,19 +400,23 @@ export function changeRoutes(options: ChangeRouteOptions): readonly Route[] {
   const room = waitingRoom(() => snapshots.read((read) => read.height()), clock, MAX_READERS);
   const serving: ChangeContext = { changes, room, metrics, clock, turns };
   const inTurn = atMost(MAX_PAGES);
+  const readers = clientReaders();
   let streams = 0;
 
-  function stream(place: ChangePosition, filter: ChangeFilter, signal: AbortSignal): Streamed {
+  function stream(place: ChangePosition, filter: ChangeFilter, client: string, signal: AbortSignal): Streamed {
+    readers.requirePlace(client);
     if (streams >= MAX_READERS) throw tooManyReaders();
     const first = changes.next(place, filter);
     const parts = async function* () {
       streams += 1;
+      const leave = readers.enter(client);
       try {
         yield* events(serving, place, filter, first, AbortSignal.any([signal, stopping]));
       } catch (error) {
         throw unknownPlace(error);
       } finally {
         streams -= 1;
+        leave();
       }
     };
     return new Streamed(
@@ -432,22 +460,31 @@ export function changeRoutes(options: ChangeRouteOptions): readonly Route[] {
       },
       refusals: {
         409: 'The cursor belongs to another log, and its block is not on the chain of this server',
+        429: 'The client has too many readers',
         503: "The data can't be read now, or too many readers are connected",
       },
       errors: problems,
       ...WITHOUT_INDEX,
       // A page reads and decodes the events of many blocks.
       cost: 10,
-      async handle({ query: parameters, request }) {
+      async handle({ query: parameters, request, clientAddress }) {
+        const client = addressGroup(clientAddress());
         const filter = toChangeFilter(parameters);
         const isStream = acceptsEvents(request);
         const resumed = isStream ? request.headers.get('last-event-id') : null;
         try {
           const place =
             resumed === null ? startPosition(parameters, changes) : localPosition(resumed, IN_LAST_EVENT_ID, changes);
-          return isStream
-            ? stream(place, filter, request.signal)
-            : await page(place, filter, parameters.limit, parameters.wait, request.signal);
+          if (isStream) return stream(place, filter, client, request.signal);
+          const { limit, wait } = parameters;
+          if (wait === 0) return await page(place, filter, limit, wait, request.signal);
+          readers.requirePlace(client);
+          const leave = readers.enter(client);
+          try {
+            return await page(place, filter, limit, wait, request.signal);
+          } finally {
+            leave();
+          }
         } catch (error) {
           throw unknownPlace(error);
         }
