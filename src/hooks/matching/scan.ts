@@ -1,7 +1,7 @@
 /** Finds past blocks that filters match: one by one, by searches in short turns, or the block that a request names. */
 
 import { type Clock, systemClock } from '../../base/clock.ts';
-import { atMost, turnAfter } from '../../base/turns.ts';
+import { turnAfter } from '../../base/turns.ts';
 import type { Block } from '../../chain/block.ts';
 import { fromHex } from '../../codec/hex.ts';
 import type { HookCandidates } from '../../store/hooks/candidates.ts';
@@ -88,6 +88,37 @@ interface ScanResult {
   searchedFrom: number | null;
 }
 
+/** Runs one piece of work at a time. Consumers take turns, so that none waits for all the work of another. */
+function inTurns() {
+  let isRunning = false;
+  /** Functions that start waiting work, by consumer; the first consumer is the next. */
+  const waiting = new Map<string, (() => void)[]>();
+
+  function startNext(): void {
+    const [next] = waiting;
+    isRunning = next !== undefined;
+    if (next === undefined) return;
+    const [consumer, starts] = next;
+    waiting.delete(consumer);
+    starts.shift()?.();
+    if (starts.length > 0) waiting.set(consumer, starts);
+  }
+
+  return async <T>(consumer: string, work: () => Promise<T>): Promise<T> => {
+    if (isRunning) {
+      const starts = waiting.get(consumer) ?? [];
+      waiting.set(consumer, starts);
+      await new Promise<void>((resolve) => starts.push(resolve));
+    }
+    isRunning = true;
+    try {
+      return await work();
+    } finally {
+      startNext();
+    }
+  };
+}
+
 /**
  * Runs searches, one after the other.
  * @param maxTransactions maximum transactions of a search for the newest match
@@ -95,10 +126,10 @@ interface ScanResult {
 export function search(clock: Clock = systemClock, maxTransactions = MAX_TRANSACTIONS) {
   /** Number of unfinished searches of each consumer. */
   const unfinishedSearches = new Map<string, number>();
-  const inTurn = atMost(1);
+  const inTurn = inTurns();
 
   /**
-   * Runs a search after those before it: ten at once would take ten times as long as one.
+   * Runs a search in its consumer's turn: ten at once would take ten times as long as one.
    * @throws HookProblem 429 if too many searches of the consumer wait
    */
   async function runInOrder<T>(consumer: string, work: () => Promise<T>): Promise<T> {
@@ -108,7 +139,7 @@ export function search(clock: Clock = systemClock, maxTransactions = MAX_TRANSAC
     }
     unfinishedSearches.set(consumer, unfinished + 1);
     try {
-      return await inTurn(work);
+      return await inTurn(consumer, work);
     } finally {
       const remaining = (unfinishedSearches.get(consumer) ?? 1) - 1;
       if (remaining === 0) unfinishedSearches.delete(consumer);
