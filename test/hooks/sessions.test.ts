@@ -191,6 +191,13 @@ describe.each(['0', '2'])('a server with %s threads', (threads) => {
     const { path } = answer.body;
     expect(path).toMatch(/^\/stackside\/v1\/session\/sign-in\?token=[0-9a-f]{64}$/);
     expect((await server.get(path, { method: 'HEAD' })).status).toBe(204);
+    // A link on a page of somebody else could sign in the operator as another consumer.
+    const linked = await ask('GET', path, { 'sec-fetch-site': 'cross-site' });
+    expect([linked.status, linked.body.details, linked.headers.get('set-cookie')]).toEqual([
+      403,
+      'Another page opened this link; copy it and paste it into the address bar',
+      null,
+    ]);
     const followed = await ask('GET', path, { 'sec-fetch-site': 'none' });
     const { status, headers } = followed;
     expect([status, headers.get('location'), headers.get('referrer-policy')]).toEqual([302, '/', 'no-referrer']);

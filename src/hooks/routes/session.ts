@@ -1,6 +1,7 @@
 /** Routes that sign a browser in and out; {@link ../access/sessions.ts} has their contract. */
 import { type Static, Type } from '@sinclair/typebox';
 import { nullable } from '../../api/shared/fields.ts';
+import { isFromOtherPage } from '../../http/hosts.ts';
 import { Redirect, type Route, type Access as RouteAccess, route, WITHOUT_INDEX } from '../../http/route.ts';
 import type { Access } from '../access/access.ts';
 import type { Caller } from '../access/keys.ts';
@@ -68,11 +69,17 @@ const redirectToConsole = (cookie: string): Response =>
     headers: { location: CONSOLE, 'set-cookie': cookie, 'referrer-policy': 'no-referrer', 'content-length': '0' },
   });
 
-/** Redirects to the console, with the session's cookie if the token is valid. @throws HookProblem 401 */
+/**
+ * Redirects to the console, with the session's cookie if the token is valid. A link on another page is refused: it could sign the
+ * browser in as somebody else.
+ * @throws HookProblem 401, 403
+ */
 function signIn(access: Access, request: Request, token: string): Response | Redirect {
   if (!access.needsKey) return new Redirect(CONSOLE);
   // Link checkers send HEAD, which must not use up the token.
   if (request.method === 'HEAD') return new Response(null, { status: 204 });
+  if (isFromOtherPage(request))
+    throw new HookProblem(403, 'Another page opened this link; copy it and paste it into the address bar');
   const caller = access.sessions.redeem(token);
   if (caller !== null) return redirectToConsole(begin(access, caller, request).cookie);
   if (access.sessionOf(request) !== null) return new Redirect(CONSOLE);
