@@ -86,6 +86,18 @@ test("errors name a directory, and a file that doesn't exist", () => {
   expect(() => openInput(pathOf('none'))).toThrow(`${pathOf('none')} doesn't exist.`);
 });
 
+test('an error names a row that is longer than any event', async () => {
+  writeFileSync(pathOf('long'), `short\n${'x'.repeat(200_000)}\n`);
+  const texts: string[] = [];
+  const reading = (async () => {
+    for await (const line of openInput(pathOf('long'), 100_000).lines()) texts.push(line.toString());
+  })();
+  await expect(reading).rejects.toThrow(
+    `Row 2 of ${pathOf('long')} has more than 100000 bytes, so it is not an event.`,
+  );
+  expect(texts).toEqual(['short']);
+});
+
 test.skipIf(process.platform !== 'linux')('reading that ends early gives the file back', async () => {
   const open = () => readdirSync('/proc/self/fd').length;
   for (const content of [text, packed.zstd]) {

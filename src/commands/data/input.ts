@@ -3,6 +3,7 @@
  * as rows in the detected format.
  */
 import { closeSync, createReadStream, openSync, readSync, statSync } from 'node:fs';
+import { MAX_SEGMENT_BYTES } from '../../archive/segment.ts';
 import { OperatorError } from '../../base/errors.ts';
 import { discard } from '../../base/garbage.ts';
 import { onFile, operatorErrorOf } from '../../base/system-errors.ts';
@@ -35,8 +36,11 @@ const NEWLINE = 0x0a;
 /** Bytes of a read. A decompressor expands a whole read before any of it is used. */
 const READ_BYTES = 1 << 16;
 
-async function* linesOf(stream: AsyncIterable<Bytes>): AsyncGenerator<Buffer> {
+/** @throws OperatorError for a line that is longer than the maximum */
+async function* linesOf(file: string, stream: AsyncIterable<Bytes>, maxBytes: number): AsyncGenerator<Buffer> {
   let parts: Buffer[] = [];
+  let row = 1;
+  let bytesOfParts = 0;
   for await (const bytes of stream) {
     const chunk = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     let start = 0;
@@ -46,13 +50,24 @@ async function* linesOf(stream: AsyncIterable<Bytes>): AsyncGenerator<Buffer> {
       // Before the line is used: the longest has 80 MB, and its parts have as much again.
       parts.forEach(discard);
       parts = [];
+      bytesOfParts = 0;
       yield line;
+      row += 1;
       start = end + 1;
     }
-    if (start < chunk.length) parts.push(chunk.subarray(start));
+    if (start === chunk.length) continue;
+    parts.push(chunk.subarray(start));
+    bytesOfParts += chunk.length - start;
+    if (bytesOfParts > maxBytes) throw tooLongRow(file, row, maxBytes);
   }
   if (parts.length > 0) yield Buffer.concat(parts);
 }
+
+const tooLongRow = (file: string, row: number, maxBytes: number): OperatorError =>
+  new OperatorError(
+    `Row ${row} of ${file} has more than ${maxBytes} bytes, so it is not an event.`,
+    'Get a correct recording and repeat the command: imported rows are not imported twice.',
+  );
 
 type Compression = 'gzip' | 'zstd';
 
@@ -181,15 +196,17 @@ export function requireInput(file: string): void {
 /**
  * Opens a recording. Its compression is detected by its first bytes, not by its name.
  * @param file a path, or {@link STDIN}
+ * @param maxBytes maximum bytes of a row
  * @throws OperatorError if there is no such file
  */
-export function openInput(file: string): Input {
+export function openInput(file: string, maxBytes = MAX_SEGMENT_BYTES): Input {
   if (file === STDIN) {
-    return { lines: () => linesOf(unpack('stdin', process.stdin)), size: null, bytesRead: () => 0 };
+    const lines = () => linesOf('stdin', unpack('stdin', process.stdin), maxBytes);
+    return { lines, size: null, bytesRead: () => 0 };
   }
   const size = sizeOf(file);
   const source = createReadStream(file, { highWaterMark: READ_BYTES });
-  return { lines: () => linesOf(unpack(file, source)), size, bytesRead: () => source.bytesRead };
+  return { lines: () => linesOf(file, unpack(file, source), maxBytes), size, bytesRead: () => source.bytesRead };
 }
 
 const BACKSLASH = 0x5c;
