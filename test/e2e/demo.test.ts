@@ -1,5 +1,7 @@
 import { expect, test } from 'bun:test';
-import { readdirSync } from 'node:fs';
+import { mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { removeLeftovers } from '../../src/commands/serve/devnet.ts';
 import { clarityProject, hasClarity } from '../support/clarity.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
 import { metricOf } from '../support/servers/metrics.ts';
@@ -43,6 +45,21 @@ async function demoIn(
 }
 
 const ready = async (child: Bun.Subprocess<'ignore', 'pipe', 'pipe'>) => child.stdout.getReader().read();
+
+test('links and files with the name of a leftover are skipped', () => {
+  using temporary = dataDirectory();
+  using other = dataDirectory();
+  const { path } = temporary;
+  // No process has this id.
+  const name = (text: string) => join(path, `stackside-devnet-4194303-${text}`);
+  symlinkSync('stackside-devnet-4194303-loop', name('loop'));
+  symlinkSync(other.path, name('link'));
+  writeFileSync(name('file'), '');
+  mkdirSync(name('directory'));
+  removeLeftovers(path);
+  expect(readdirSync(path).sort()).toEqual(['file', 'link', 'loop'].map((text) => basename(name(text))));
+  expect(readdirSync(other.path)).toEqual([]);
+});
 
 test('stackside demo removes its directory on every way out', async () => {
   using temporary = dataDirectory();

@@ -1,11 +1,11 @@
 /** `stackside devnet` and `stackside demo`: serve a simulated chain, for users without a node and for tests of apps. */
-import { existsSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { existsSync, lstatSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import type { Clock } from '../../base/clock.ts';
 import { EXIT, hasCode, OperatorError } from '../../base/errors.ts';
 import { Services } from '../../base/service.ts';
-import { onFile } from '../../base/system-errors.ts';
+import { onFile, operatorErrorOf } from '../../base/system-errors.ts';
 import { ContractDeployment, isAbortError, watchFiles } from '../../devnet/clarity/contract-deployment.ts';
 import { ClarityEngine, EngineEndedError } from '../../devnet/clarity/engine.ts';
 import { RealNetwork } from '../../devnet/clarity/network.ts';
@@ -94,24 +94,29 @@ function isRunning(pid: number): boolean {
   }
 }
 
-/** Whether a devnet that was killed left a temporary directory, which this user may remove. */
+/**
+ * Whether a devnet that was killed left a temporary directory, which this user may remove. Other users may have made links and
+ * files with such names: they are skipped.
+ */
 function isLeftover(path: string, pid: number): boolean {
-  if (isRunning(pid) || statSync(path, { throwIfNoEntry: false })?.uid !== process.getuid?.()) return false;
+  if (isRunning(pid)) return false;
+  const entry = lstatSync(path, { throwIfNoEntry: false });
+  if (entry?.isDirectory() !== true || entry.uid !== process.getuid?.()) return false;
   try {
     // A devnet in a container may also use the directory, and its process isn't visible here.
     lockUnfinished(path)[Symbol.dispose]();
     return true;
   } catch (error) {
-    if (error instanceof LockHeldError) return false;
+    if (error instanceof LockHeldError || operatorErrorOf(error, path) !== null) return false;
     throw error;
   }
 }
 
-/** Removes the temporary directories of devnets that were killed. */
-function removeLeftovers(): void {
-  for (const name of readdirSync(tmpdir())) {
+/** Removes the temporary directories of devnets that were killed. @param parent the directory that contains them */
+export function removeLeftovers(parent = tmpdir()): void {
+  for (const name of readdirSync(parent)) {
     const pid = DIRECTORY_NAME.exec(name)?.[1];
-    const path = join(tmpdir(), name);
+    const path = join(parent, name);
     if (pid !== undefined && isLeftover(path, Number(pid))) rmSync(path, { recursive: true, force: true });
   }
 }
