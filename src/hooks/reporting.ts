@@ -36,6 +36,8 @@ export type HookEvent =
   | { event: 'hook_interrupted'; uuid: string; name: string; reason: string }
   | { event: 'hook_cursor_lost'; height: number }
   | { event: 'hook_delivery_failed'; uuid: string; webhook_id: string; host: string; attempt: number; reason: string }
+  /** A receiver's name has an address that is not allowed. Consumers see only the name. */
+  | { event: 'hook_target_refused'; host: string; address: string }
   | { event: 'hook_alert_failed'; uuid: string; host: string; reason: string }
   | { event: 'hook_backfill_failed'; uuid: string; backfill: string; cause: unknown }
   /** Deliveries of `count` consumers wait; `consumers` names the first ones. */
@@ -46,6 +48,12 @@ export type HookEvent =
   | UnexpectedEvent;
 
 export type HookLog = (event: HookEvent) => void;
+
+/** Makes the function that logs a name with an address that is not allowed. */
+export const logRefusedTarget =
+  (log: HookLog) =>
+  (host: string, address: string): void =>
+    log({ event: 'hook_target_refused', host, address });
 
 /** Logs a failure of a task that is tried again, except an unavailable store or log, which log that themselves. */
 export function logTaskFailure(log: HookLog, cause: unknown): void {

@@ -129,8 +129,14 @@ export interface Target {
 /**
  * Makes the guard, which decides which URLs and addresses may receive requests.
  * @param resolve resolves host names
+ * @param refused called with a name and its address that is not allowed. Errors leave the address out: who chose the URL need
+ *   not know the private addresses of names
  */
-export function targetGuard({ allowed, plainHttp, settings }: TargetRules, resolve: Resolve = systemResolve) {
+export function targetGuard(
+  { allowed, plainHttp, settings }: TargetRules,
+  resolve: Resolve = systemResolve,
+  refused: (host: string, address: string) => void = () => {},
+) {
   /** The reason and the setting of the rule, in brackets; empty without both. */
   const explanation = (rule: 'allowed' | 'plainHttp', reason: string | null = null): string => {
     const parts = [reason ?? [], settings === undefined ? [] : `see ${settings[rule]}`].flat();
@@ -148,7 +154,10 @@ export function targetGuard({ allowed, plainHttp, settings }: TargetRules, resol
     if (allowed.some((net) => contains(net, bytes) || contains(net, endAddress(bytes)))) return 'allowed';
     const reason = notPublic(bytes);
     if (reason !== null) {
-      throw new TargetRefused(`its host is at ${address}, which is not public${explanation('allowed', reason)}`);
+      if (address === host)
+        throw new TargetRefused(`its host is at ${address}, which is not public${explanation('allowed', reason)}`);
+      refused(host, address);
+      throw new TargetRefused(`its host ${host} has an address that is not public${explanation('allowed', reason)}`);
     }
     if (isLocalName(host)) throw localName(host);
     return 'public';

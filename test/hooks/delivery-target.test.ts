@@ -44,6 +44,16 @@ describe('rejects', () => {
     expect(await refusal('https://example.org/', none, dns('93.184.216.34', address))).toContain('is not public');
     expect(await refusal(`https://${address.includes(':') ? `[${address}]` : address}/`)).toContain('is not public');
   });
+  test('a name without its private address, which only the operator learns', async () => {
+    const refused: string[][] = [];
+    const guard = targetGuard(none, dns('93.184.216.34', '10.1.2.3'), (...names) => refused.push(names));
+    const check = guard.check('https://intranet.example.org/').then(
+      () => null,
+      (error: Error) => error.message,
+    );
+    expect(await check).toBe('its host intranet.example.org has an address that is not public (private)');
+    expect(refused).toEqual([['intranet.example.org', '10.1.2.3']]);
+  });
   test.each([
     ...['2130706433', '0x7f.1', '0177.0.0.1', '127.1', '127.0.0.1.', '127.0.0.1..', '①②⑦.0.0.1', '127。0。0。1'],
     ...['[::ffff:127.0.0.1]', '[::127.0.0.1]', '[::ffff:0:127.0.0.1]', 'localhost', 'LOCALHOST.', 'hook.localhost..'],
@@ -150,7 +160,7 @@ test('a delivery connects to the address that was checked, with the host name of
   expect([first.statusCode, lookups]).toEqual([200, 1]);
   expect(target.received[0]?.headers.host).toBe(`rebound.example:${port}`);
   const second = await attempt(sending(`http://rebound.example:${port}/hook`), { guard, clock: systemClock, send });
-  expect(second).toMatchObject({ statusCode: null, blocked: true, error: expect.stringContaining('192.168.0.1') });
+  expect(second).toMatchObject({ statusCode: null, blocked: true, error: expect.stringContaining('(private)') });
   expect(target.received).toHaveLength(1);
 });
 
