@@ -356,3 +356,30 @@ test("returns a principal's rewards by cycle, newest first, with an ETag that ch
   expect(more.body.results[1]?.rewards).toEqual(toAddress('30'));
   expect(more.etag).not.toBe(etag);
 });
+
+test('an announced Bitcoin block changes the ETag of bonds, but not of stakes', async () => {
+  const staked = poxBlock(null, 'staked until 160', [
+    [bonds.setup(0), bonds.stake(A, manager, 60_000_000_000n, [7, 8], 160)],
+  ]);
+  const end = burnBlock(160, 'the end', null, []);
+  const block = poxBlock(staked, 'after the end', [], { burn_block_height: 160 });
+  const answersOf = async (...events: (typeof end | typeof block.event)[]) => {
+    using index = ingestOf([staked.event, ...events]);
+    using api = openApi(index.path);
+    const paths = [`principals/${A}/staking`, `staking/signers/${manager}/stakers`, 'staking/bonds'];
+    const answers = await Promise.all(paths.map((path) => api.get(`/extended/v3/${path}`)));
+    const [summary, stakers, bondList] = await Promise.all(answers.map((answer) => answer.json()));
+    const facts = [
+      (summary as { stx: { locked: string } }).stx.locked,
+      (stakers as { total: number }).total,
+      (bondList as { results: { status: string }[] }).results[0]?.status,
+    ];
+    return { facts, etags: answers.map(({ headers }) => headers.get('etag')) };
+  };
+  const [before, announced, after] = [await answersOf(), await answersOf(end), await answersOf(end, block.event)];
+  expect(before.facts).toEqual(['60000000000', 1, 'upcoming']);
+  expect(announced.facts).toEqual(['60000000000', 1, 'active']);
+  expect(after.facts).toEqual(['0', 0, 'active']);
+  expect(announced.etags.map((etag, index) => etag === before.etags[index])).toEqual([true, true, false]);
+  expect(after.etags.map((etag, index) => etag === announced.etags[index])).toEqual([false, false, false]);
+});

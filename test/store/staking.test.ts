@@ -8,7 +8,7 @@ import type { Cursor, Page } from '../../src/store/model/page.ts';
 import { models } from '../../src/store/queries/row-texts.ts';
 import type { Reader } from '../../src/store/read/index-reader.ts';
 import { alice, blocksOn, bob, carol, type MadeBlock } from '../support/events/handmade.ts';
-import { bonds, keyOf, locked, poxBlock, printed, rewardSet } from '../support/events/pox.ts';
+import { bonds, burnBlock, keyOf, locked, poxBlock, printed, rewardSet } from '../support/events/pox.ts';
 import { problemsIn } from '../support/recounts/recounts.ts';
 import { indexOfEachTest } from './read-after.ts';
 
@@ -20,8 +20,11 @@ const TWO = 2n * 10n ** 18n;
 
 const { opened, readAfter: readEvents } = indexOfEachTest();
 
-/** Receives the blocks, and reads the result. The index must be consistent. */
-async function readAfter<T>(blocks: readonly MadeBlock[], read: (reader: Reader) => T | Promise<T>): Promise<T> {
+/** Receives the blocks and other events, and reads the result. The index must be consistent. */
+async function readAfter<T>(
+  blocks: readonly Pick<MadeBlock, 'event'>[],
+  read: (reader: Reader) => T | Promise<T>,
+): Promise<T> {
   return readEvents(
     blocks.map(({ event }) => event),
     (reader) => {
@@ -271,6 +274,18 @@ describe('a stake', () => {
     ]);
     expect(stx.locked).toBe(0n);
     expect(stakers).toMatchObject({ total: 0, items: [] });
+  });
+
+  test('is locked at its end until a Stacks block follows the Bitcoin block, as the balance is', async () => {
+    const locks = async (read: Reader) => [
+      read.principals.stxBalance(A).locked?.amount ?? 0n,
+      read.staking.summary(A).stx.locked,
+      BigInt(read.staking.stakers(manager, 20, null).total) * STX,
+    ];
+    const announced = { event: burnBlock(400, 'the end', null, []) };
+    expect(await readAfter([staked, announced], locks)).toEqual([STX, STX, STX]);
+    const end = poxBlock(staked, 'after the end', [], { burn_block_height: 400 });
+    expect(await readAfter([end], locks)).toEqual([0n, 0n, 0n]);
   });
 
   test('that is changed keeps its old amount in the running cycle, and one that is ended ends with the cycle', async () => {

@@ -2,7 +2,7 @@
 import { Type } from '@sinclair/typebox';
 import { toHex } from '../../codec/hex.ts';
 import { notFound, requireFound } from '../../http/errors.ts';
-import { chainAndBurnTip } from '../../http/etag.ts';
+import { chainAndBurnTip, chainTip } from '../../http/etag.ts';
 import { CursorPage, cursorList, cursorQuery } from '../../http/pagination.ts';
 import { route } from '../../http/route.ts';
 import type {
@@ -340,6 +340,7 @@ const family = { tag, etag: chainAndBurnTip, history: 'whole' } as const;
 export const staking = [
   route({
     ...family,
+    etag: chainTip,
     path: '/extended/v3/principals/{principal}/staking',
     operationId: 'getPrincipalStaking',
     summary: 'Staking of a principal',
@@ -507,6 +508,7 @@ export const staking = [
   }),
   route({
     ...family,
+    etag: chainTip,
     path: '/extended/v3/staking/signers/{principal}/stakers',
     operationId: 'getStakingSignerStakers',
     summary: 'Stakers of a signer',

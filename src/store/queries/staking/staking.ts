@@ -38,6 +38,9 @@ const key = `SELECT o.position, o.signer_key, o.auth_id, o.action, t.tx_id, b.bu
                FROM signer_keys o JOIN transactions t ON t.position = o.position
                JOIN blocks b ON b.height = ${heightIn('o.position')}`;
 
+/** The node's rule: a Bitcoin block ends a stake when a Stacks block follows, as for every lock. */
+const tipBurnHeight = `SELECT burn_block_height FROM blocks WHERE height = (SELECT max(height) FROM blocks)`;
+
 const byAddress = [up('address', 'text')];
 
 export const sql = {
@@ -54,7 +57,7 @@ export const sql = {
   find: query<SignerRow & CreationRow, [string]>`
     SELECT o.address, o.signer_key, ${creationJoin.columns} FROM signer_keys o ${creationJoin.joins}
      WHERE o.current = 1 AND o.address = ?1`,
-  tip: query<Stored<'progress', 'burn_block_height'>>`SELECT burn_block_height FROM progress`,
+  tip: query<Stored<'blocks', 'burn_block_height'>>`${tipBurnHeight}`,
   stakerCount: query<{ total: number }, [number, number]>`
     SELECT count(*) AS total FROM (${stakingNow} UNION ${inBondNow} ORDER BY address)`,
   isStaking: query<Stored<'stakes', 'address'>, [number, number, string]>`${stakingNow} AND address = ?3 LIMIT 1`,
@@ -198,7 +201,7 @@ export const stakingPrincipalsSql = {
   positions: orderedList<PositionRow>({ select: position, where: 'p.staker_id = ?1 AND p.current = 1' }, [
     up('p.bond_index'),
   ]),
-  tip: query<Stored<'progress', 'burn_block_height'>>`SELECT burn_block_height FROM progress`,
+  tip: query<Stored<'blocks', 'burn_block_height'>>`${tipBurnHeight}`,
   stake: query<Stored<'stakes', 'amount' | 'unlock_height'>, [number]>`
     SELECT amount, unlock_height FROM stakes WHERE staker_id = ?1 ORDER BY position DESC, event_index DESC LIMIT 1`,
   // A principal has one or two bonds at a time.
