@@ -3,7 +3,7 @@ import { describe, expect, test } from 'bun:test';
 import { clarity } from '../../src/codec/clarity-encode.ts';
 import type { Reader } from '../../src/store/read/index-reader.ts';
 import { alice, blocksOn, bob, carol, hashOf } from '../support/events/handmade.ts';
-import { burnBlock, keyOf, p, poxBlock, rewardSet, stacked, u } from '../support/events/pox.ts';
+import { bonds, burnBlock, keyOf, p, poxBlock, rewardSet, stacked, u } from '../support/events/pox.ts';
 import { indexOfEachTest } from './read-after.ts';
 
 const [A, B, POOL] = [alice.address, bob.address, carol.address];
@@ -198,8 +198,9 @@ describe('a Bitcoin payout', () => {
     unlockHeight: number,
     paid: readonly (readonly [height: number, addresses: string[]])[],
     fields = {},
+    events: Parameters<typeof poxBlock>[2] = [],
   ) => {
-    const holder = poxBlock(null, 'with an end', [], { pox_v4_unlock_height: unlockHeight, ...fields }).event;
+    const holder = poxBlock(null, 'with an end', events, { pox_v4_unlock_height: unlockHeight, ...fields }).event;
     const blocks = paid.map(([height, addresses], index) =>
       burnBlock(
         height,
@@ -246,6 +247,20 @@ describe('a Bitcoin payout', () => {
     const last = poxBlock(null, 'with an end', [], { pox_v4_unlock_height: 101 }).event;
     const outputs = await readAfter([last, first, second], (read) => read.burnRewards.outputsTo(X, 20, 0));
     expect(outputs.total).toBe(2);
+  });
+
+  test.each([
+    ['a height below a block without payouts', 109, [101, 108, 110, 112]],
+    ['the first block of a cycle', 120, [101, 108, 110, 112]],
+    ['the last block of a cycle', 119, [101, 108, 110, 112]],
+    ['the second block of a cycle', 121, [101, 108, 110, 112, 121, 130]],
+  ])('ends with the cycle if a bond shows its heights, also if pox-4 ends at %s', async (_, unlockHeight, paid) => {
+    const around = [101, 108, 110, 111, 112, 116, 121, 130, 140].map(
+      (height) => [height, [111, 116].includes(height) ? [] : [X, Y]] as const,
+    );
+    expect(await paidAround(unlockHeight, around as unknown as [number, string[]][], {}, [[bonds.setup(0)]])).toEqual(
+      paid,
+    );
   });
 
   test('ends on mainnet with the cycle of 2,100 blocks in which the locks of pox-4 end', async () => {

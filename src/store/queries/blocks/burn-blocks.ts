@@ -4,12 +4,13 @@
  */
 import type { Database } from 'bun:sqlite';
 import { bytesEqual } from '../../../base/bytes-equal.ts';
-import { MAINNET_CHAIN_ID, mainnetCycles } from '../../../chain/network.ts';
+import { cycleAt, startOfCycle } from '../../../chain/network.ts';
 import type { AnchorBurnBlock, BlockId, ChainBlock } from '../../model/block.ts';
 import type { OffsetPage } from '../../model/page.ts';
 import type { BurnReward, PoxOutput, RewardSlot } from '../../model/staking.ts';
 import { query, type Stored, statements } from '../../rows/statement.ts';
 import { forcedUnlockQuery } from '../accounts/locks.ts';
+import { cycleTimesQuery } from '../staking/staking-cycles.ts';
 import type { BlockRange } from './blocks.ts';
 import type { HistoryStart } from './chain.ts';
 
@@ -178,28 +179,25 @@ const outputOf = (row: OutputRow): PoxOutput => ({
   amount: row.amount,
 });
 
-/** The first Bitcoin height at or above a height that starts a mainnet reward cycle. */
-const mainnetCycleFrom = (height: number): number => {
-  const { first, length } = mainnetCycles;
-  return first + Math.max(0, Math.ceil((height - first) / length)) * length;
-};
-
 /** The end height if it is unknown or not set. */
 const WITHOUT_END = Number.MAX_SAFE_INTEGER;
 
 export function burnRewardQueries(db: Database) {
   const read = statements(db, burnRewardsSql);
   const forcedUnlocks = forcedUnlockQuery(db);
+  const cyclesOf = cycleTimesQuery(db);
 
   /**
    * The first Bitcoin height without rewards for stacking in pox to pox-4. The reward set of the cycle in which pox-4's locks
-   * end is paid until the end of the cycle. Mainnet's cycles are fixed; on other networks the cycle ends with the prepare
-   * phase, which pays no rewards.
+   * end is paid until the end of the cycle. If the heights of cycles are unknown, the cycle ends with the prepare phase, which
+   * pays no rewards.
    */
   function endHeight(): number {
     const height = forcedUnlocks().pox_4;
     if (!height) return WITHOUT_END;
-    if (read.chainId.get()?.chain_id === MAINNET_CHAIN_ID) return mainnetCycleFrom(height);
+    const chainId = read.chainId.get()?.chain_id ?? null;
+    const cycles = chainId === null ? null : cyclesOf(chainId);
+    if (cycles !== null) return startOfCycle(cycles, cycleAt(cycles, height - 1) + 1);
     return read.firstUnpaid.get(height)?.height ?? WITHOUT_END;
   }
 
