@@ -123,6 +123,17 @@ describe('a bond', () => {
   });
 });
 
+test('a bond that was not set up has the totals of its allowlist and registrations', async () => {
+  const block = poxBlock(null, 'without setup', [
+    [bonds.allow(7, A), bonds.allow(7, B)],
+    [bonds.register(7, A, manager, 9)],
+  ]);
+  const totals = await readEvents([block.event], (read) =>
+    [read.staking.allowances(7, 1, null), read.staking.registrations(7, 1, null)].map(({ total }) => total),
+  );
+  expect(totals).toEqual([2, 1]);
+});
+
 describe('a reward cycle', () => {
   /** Bonds begin at cycle 8, which begins at Bitcoin height 160, 20 blocks long. */
   const STX = 60_000_000_000n;

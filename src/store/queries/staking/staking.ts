@@ -308,8 +308,13 @@ export const bondsSql = {
   total: query<{ total: number }>`SELECT count(*) AS total FROM bonds`,
   find: query<BondRow & CreationRow, [number]>`
     SELECT ${bondColumns}, ${creationJoin.columns} FROM bonds o ${creationJoin.joins} WHERE o.bond_index = ?1`,
-  counts: query<Stored<'bonds', 'allowed' | 'registered'>, [number]>`
-    SELECT allowed, registered FROM bonds WHERE bond_index = ?1`,
+  // A bond that was not set up has no counters. The contract allows at most 1,000 stakers per bond.
+  allowedCount: query<{ total: number }, [number]>`
+    SELECT coalesce((SELECT allowed FROM bonds WHERE bond_index = ?1),
+                    (SELECT count(*) FROM bond_allowances WHERE bond_index = ?1)) AS total`,
+  registeredCount: query<{ total: number }, [number]>`
+    SELECT coalesce((SELECT registered FROM bonds WHERE bond_index = ?1),
+                    (SELECT count(*) FROM bond_registrations WHERE bond_index = ?1)) AS total`,
   allowance: query<AllowanceRow, [number, number]>`
     ${allowance} WHERE a.bond_index = ?1 AND a.staker_id = ?2 ORDER BY a.position DESC, a.event_index DESC LIMIT 1`,
   registration: query<RegistrationRow, [number, number]>`
@@ -361,7 +366,8 @@ const registrationOf = (row: RegistrationRow): BondRegistration => ({
 });
 
 export function bondQueries(db: Database) {
-  const { total, find, counts, allowance, registration, registrations, allowances, bonds } = statements(db, bondsSql);
+  const { total, find, allowedCount, registeredCount, allowance, registration, registrations, allowances, bonds } =
+    statements(db, bondsSql);
   const { principalOf } = numbers(db);
 
   return {
@@ -374,7 +380,7 @@ export function bondQueries(db: Database) {
 
     /** Allowances of a bond: newest transaction first, inside it in the order of its events. */
     allowances(bond: number, limit: number, cursor: Cursor | null): Page<BondAllowance> {
-      const total = counts.get(bond)?.allowed ?? 0;
+      const total = allowedCount.get(bond)?.total ?? 0;
       return readPage({ limit, cursor, total, ...allowances([bond]), itemOf: allowanceOf });
     },
 
@@ -383,7 +389,7 @@ export function bondQueries(db: Database) {
 
     /** Registrations of a bond, newest first. */
     registrations(bond: number, limit: number, cursor: Cursor | null): Page<BondRegistration> {
-      const total = counts.get(bond)?.registered ?? 0;
+      const total = registeredCount.get(bond)?.total ?? 0;
       return readPage({ limit, cursor, total, ...registrations([bond]), itemOf: registrationOf });
     },
 
