@@ -107,9 +107,12 @@ function runDefault(args: readonly string[]): Promise<unknown> {
   for (const command of program.commands) command.allowExcessArguments();
   program.hook('preAction', (_, { args: [name] }) => {
     if (name === undefined) return;
+    const isCommand = groups.some(([, commands]) => commands.some((command) => command.name === name));
     throw new OperatorError(
       `${name} comes after an option, and stackside without a command starts a server.`,
-      `Options come after the command: stackside ${name} [options].`,
+      isCommand
+        ? `Options come after the command: stackside ${name} [options].`
+        : 'Run stackside --help to see the commands.',
     );
   });
   return program.parseAsync([DEFAULT_COMMAND, ...args], { from: 'user' });

@@ -172,6 +172,10 @@ const mistakes: [args: string[], says: RegExp][] = [
     ['--api-port', '0', 'status', '--event-port', '0'],
     /^status comes after an option, .*\nOptions come after the command: stackside status \[options\]\.\n$/,
   ],
+  [
+    ['--api-port', '0', 'nonsense'],
+    /^nonsense comes after an option, .*\nRun stackside --help to see the commands\.\n$/,
+  ],
   [['serve', 'status'], /^Too many arguments for 'serve'\./],
   [['--mode', 'fast'], /^--mode is "fast"\.\nIt must be full, read or write\.\n$/],
   [['import', 'no-such-file.tsv'], /^no-such-file\.tsv doesn't exist\.\nCheck the path\.\n$/],
