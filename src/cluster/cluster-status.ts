@@ -193,7 +193,7 @@ interface SettingsRow {
 
 /** Reads PostgreSQL's settings and standbys. @throws LogUnavailableError */
 async function readEngineStatus({ engine }: EngineAccess): Promise<EngineStatus> {
-  const { server, rivals } = await engine.writable();
+  const { server } = await engine.writable();
   const [settings] = await engine.read((run) =>
     run<SettingsRow>(
       "SELECT current_setting('server_version') AS version, current_setting('fsync', true) AS fsync," +
@@ -205,16 +205,18 @@ async function readEngineStatus({ engine }: EngineAccess): Promise<EngineStatus>
       'SELECT application_name AS name, state, sync_state AS sync FROM pg_stat_replication ORDER BY application_name',
     ),
   );
+  // The search for the primary may be long past.
+  const [primary, ...rivals] = await engine.writableServers();
   const { version = '', names = null, fsync = null } = settings ?? {};
   const status = { server: server.name, version, synchronous: names, standbys: standbys.map((row) => ({ ...row })) };
   return {
     ...status,
-    warnings: [...rivals.map((rival) => rivalWarning(server.name, rival)), ...warningsOf(status, fsync)],
+    warnings: [...rivals.map((rival) => rivalWarning(primary!, rival)), ...warningsOf(status, fsync)],
   };
 }
 
-const rivalWarning = (server: string, rival: string): string =>
-  `PostgreSQL accepts writes at ${server} and at ${rival}, and Stackside uses ${server}: stop the server at ${rival}, and make it a standby.`;
+const rivalWarning = (primary: string, rival: string): string =>
+  `PostgreSQL accepts writes at ${primary} and at ${rival}, and Stackside uses ${primary}: stop the server at ${rival}, and make it a standby.`;
 
 function warningsOf({ synchronous, standbys }: Omit<EngineStatus, 'warnings'>, fsync: string | null): string[] {
   const warnings: string[] = [];

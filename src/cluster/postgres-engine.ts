@@ -110,23 +110,17 @@ export interface Session {
   sql: ReservedSQL;
 }
 
-/** A server with a client of it. */
-interface Connected {
+/** The server that takes writes. */
+interface Writable {
   server: EngineServer;
   sql: SQL;
-}
-
-/** The server that takes writes. */
-interface Writable extends Connected {
-  /** Names of other servers that took writes as well when it was found. */
-  rivals: string[];
 }
 
 /** Makes the error of a failed statement from its cause. @param server host and port */
 type FailureOf = (server: string, cause: unknown) => LogUnavailableError | LogUnknownOutcomeError;
 
 /** Result of the search at one server: whether it takes writes, or the failure that left this unknown. */
-type ProbeResult = Connected & ({ timeline: number | null } | { failure: unknown });
+type ProbeResult = Writable & ({ timeline: number | null } | { failure: unknown });
 
 /**
  * Each promotion of a standby begins a timeline with a higher number. A former primary that was cut off and still takes
@@ -253,10 +247,7 @@ export class PostgresEngine {
     const highest = Math.max(...timelines);
     const chosen = highest < 0 ? undefined : probeResults[timelines.indexOf(highest)];
     await Promise.all(probeResults.filter((result) => result !== chosen).map(({ sql }) => sql.close({ timeout: 0 })));
-    if (chosen !== undefined) {
-      const rivals = probeResults.filter((result, index) => result !== chosen && timelines[index]! >= 0);
-      return { ...chosen, rivals: rivals.map(({ server }) => server.name) };
-    }
+    if (chosen !== undefined) return chosen;
     const reasons = probeResults.map((result) =>
       'failure' in result
         ? readError(result.server.name, result.failure).message
@@ -269,6 +260,18 @@ export class PostgresEngine {
       `No server of the shared log accepts writes: ${reasons.join('; ')}`,
       isRefused ? { cause: refusals[0] } : {},
     );
+  }
+
+  /** Asks all servers whether they take writes now. @returns names of those that do, first the one that a search chooses */
+  async writableServers(): Promise<string[]> {
+    const probeResults = await Promise.all(this.#servers.map((server) => this.#probe(server)));
+    await Promise.all(probeResults.map(({ sql }) => sql.close({ timeout: 0 })));
+    return probeResults
+      .flatMap((result) =>
+        'timeline' in result && result.timeline !== null ? [{ ...result, timeline: result.timeline }] : [],
+      )
+      .sort((a, b) => b.timeline - a.timeline)
+      .map(({ server }) => server.name);
   }
 
   async #probe(server: EngineServer): Promise<ProbeResult> {

@@ -330,10 +330,11 @@ describeWith('PostgreSQL', hasPostgres, () => {
     expect(await append).toBe('unknown');
     expect((await cutLog.access.engine.writable()).server.name).toBe(`127.0.0.1:${quorum.primary().port}`);
     expect(await cutLog.append([entryAfter(first)], first)).toBe('appended');
-    const { warnings } = (await clusterStatus(cutLog, null)).engine;
-    expect(warnings).toEqual([expect.stringContaining(`stop the server at 127.0.0.1:${old.port}`)]);
-    await cutLog.close();
+    const warnings = async () => (await clusterStatus(cutLog, null)).engine.warnings;
+    expect(await warnings()).toEqual([expect.stringContaining(`stop the server at 127.0.0.1:${old.port}`)]);
     await old[Symbol.asyncDispose]();
+    expect(await warnings()).toEqual([]);
+    await cutLog.close();
   });
 });
 
