@@ -33,6 +33,8 @@ import {
 
 /** Milliseconds until the log is tried again after a failure. */
 const RETRY_MS = 500;
+/** Milliseconds within which a node or a service of this host tries again to add an entry that the log refused. */
+const REFUSED_MS = 60_000;
 /** Milliseconds until a host checks again whether an entry was followed. */
 const NEXT_LOOK_MS = 20;
 /** Maximum entries that a host may lack and still accept events; they are followed in one batch. */
@@ -122,8 +124,11 @@ class LogStatus {
   /** Number of the log's newest entry in its last answer; null before the first answer. */
   #head: number | null = null;
   #answeredAt: number;
-  /** Since when writes fail. `isRefused`: the engine refuses entries, but may accept a report. Null if the last write succeeded. */
-  #writesFailing: { since: number; isRefused: boolean } | null = null;
+  /**
+   * Since when writes fail, and when the engine last refused entries; it may accept reports nevertheless. Null if the last write
+   * succeeded.
+   */
+  #writesFailing: { since: number; refusedAt: number | null } | null = null;
   /** The text of the last failure; null if the log is reachable. */
   #failure: string | null = null;
   /** Whether a failure was logged that hasn't ended. */
@@ -170,7 +175,9 @@ class LogStatus {
 
   /** Records that the log has new durable entries, or a report. */
   accepted(write: Write): void {
-    if (write === 'report' && this.#writesFailing?.isRefused) return;
+    const refusedAt = this.#writesFailing?.refusedAt ?? Number.NEGATIVE_INFINITY;
+    // After this time, no refused entry waits any more, and the next entry may come much later.
+    if (write === 'report' && this.clock.monotonic() - refusedAt < REFUSED_MS) return;
     this.#writesFailing = null;
     this.#resume();
   }
@@ -205,8 +212,9 @@ class LogStatus {
   writeFailed(write: Write, error: LogUnavailableError | LogUnknownOutcomeError): void {
     // An operator's mistake with the table of reports stops no events.
     if (error.cause instanceof DamagedLogError || (write === 'report' && error instanceof LogRefusedError)) return;
-    const isRefused = this.#writesFailing?.isRefused || error instanceof LogRefusedError;
-    this.#writesFailing = { since: this.#writesFailing?.since ?? this.clock.monotonic(), isRefused };
+    const now = this.clock.monotonic();
+    const refusedAt = error instanceof LogRefusedError ? now : (this.#writesFailing?.refusedAt ?? null);
+    this.#writesFailing = { since: this.#writesFailing?.since ?? now, refusedAt };
     this.#explain(error);
   }
 

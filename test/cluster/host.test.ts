@@ -582,6 +582,28 @@ test('entries of another host show that the log accepts writes again', async () 
   await until(() => hostA.host.state().reachable, 'the entry of the other host');
 });
 
+test('a log that refused an entry is reachable after a minute of reports, if nothing is refused again', async () => {
+  const log = filledLog();
+  const clock = heldClock([55_000, 5_000]);
+  const client = log.client();
+  const append: typeof client.append = () => Promise.reject(new LogRefusedError('permission denied'));
+  await using hostA = await openFollower(log, undefined, { client: { ...client, append }, clock });
+  const refuse = () => expect(hostA.host.receive(chunks(1))).rejects.toThrow('permission denied');
+  const reportIsEnough = async () => {
+    await readAgain(hostA, log);
+    await hostA.host.report(Promise.resolve());
+    return hostA.host.state().reachable;
+  };
+  await refuse();
+  clock.pass(55_000);
+  await refuse();
+  clock.pass(5_000);
+  expect(await reportIsEnough()).toBe(false);
+  clock.pass(55_000);
+  expect(await reportIsEnough()).toBe(true);
+  expect(outages(hostA)).toEqual(['service_failing', 'service_resumed']);
+});
+
 test('a report that the log refuses is no failure of the log, but one without an answer is', async () => {
   const log = filledLog();
   await using hostA = await openFollower(log);
