@@ -441,6 +441,8 @@ test('on a terminal, a command prints one line, and JSON on request', async () =
   const position = `height ${tip.height}, ${new Date(tip.time * 1_000).toISOString()}, block ${tip.index_block_hash}`;
   expect(text).toBe(`${position}, 2 blocks, 2 Bitcoin blocks`);
   expect(await written('snapshot', 'commands')).toMatch(/^height \d+, .*, snapshots .*\bcommands$/);
+  // It drops pending transactions.
+  expect(await written('revert', 'commands')).toBe('no new block');
   expect(await written('fund', sender, '5')).toMatch(/^height \d+, .*, transaction 0x[0-9a-f]{64}$/);
   expect(JSON.parse((await written('mine', '--json')).replaceAll('\r\n', ''))).toMatchObject({ blocks: [{}] });
 });

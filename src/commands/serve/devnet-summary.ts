@@ -50,5 +50,5 @@ export function devnetSummary(answer: object): string {
     ...(tx_id == null ? [] : [`transaction ${tx_id}`]),
     ...(replaced === undefined ? [] : [`replaces ${replaced}`]),
   ];
-  return parts.length === 0 ? 'nothing changed' : parts.join(', ');
+  return parts.length === 0 ? 'no new block' : parts.join(', ');
 }
