@@ -49,8 +49,10 @@ const and =
 
 const pending = (read: Reader) => read.mempool.version();
 
+const arrival = (read: Reader) => read.chain.newestArrival()?.toHex();
+
 /** The tag of answers about any fork: an orphan may arrive without a change of the tip. */
-export const anyFork = and(chainTip, (read) => read.chain.newestArrival()?.toHex());
+export const anyFork = and(chainTip, arrival);
 
 /** The tag of answers about names: zonefiles, and the names from before the chain, can arrive at any time. */
 export const chainTipAndAttachments = and(chainTip, (read) => read.names.version());
@@ -74,6 +76,9 @@ export const mempoolAndAnyFork = and(anyFork, pending);
 
 /** The tag of answers that depend on a principal's history. Only blocks add to this history. */
 export const principal = chainAndBurnTip;
+
+/** The tag of a principal's calls with the names of arguments: any fork may deploy the contract of a failed one. */
+export const principalAndAnyFork = and(chainAndBurnTip, arrival);
 
 /** The tag of answers that depend on a principal's pending transactions as well. */
 export const principalAndMempool = and(chainAndBurnTip, pending);

@@ -43,7 +43,11 @@ async function askAgain(directory: string, path: string, tag: string | null, ver
 test('an orphaned block that arrives without a new tip changes only the ETags of the answers it affects', async () => {
   using open = openNew();
   const first = block(null, 'one');
-  const second = block(first, 'two', [receipt(deployment(alice, 0, 500), 0)]);
+  const failed = call(bob, 0, 200, `${carol.address}.vault`, 'join');
+  const second = block(first, 'two', [
+    receipt(deployment(alice, 0, 500), 0),
+    receipt(failed, 1, { status: 'abort_by_response' }),
+  ]);
   const tip = block(block(second, 'three'), 'four');
   const [left, right] = [transfer(alice, 7, 300), transfer(bob, 8, 300)];
   const onBurn = { burn_block_height: 999 };
@@ -59,13 +63,16 @@ test('an orphaned block that arrives without a new tip changes only the ETags of
   ];
   const higher = block(orphan, 'higher', [receipt(right, 1), ...deployments], onBurn);
   for (const { event } of [first, second, block(second, 'three'), tip, orphan]) open.ingest.receive(event);
-  const waiting = call(bob, 0, 200, `${carol.address}.vault`, 'join');
+  const waiting = call(bob, 1, 200, `${carol.address}.vault`, 'join');
   open.ingest.receive(announcement([waiting]));
 
   const changed = [
     '/extended/v1/block/by_burn_block_height/999',
     `/extended/v1/contract/${alice.address}.pool`,
     `/extended/v1/tx/multiple?tx_id=${left.id},${right.id}`,
+    `/extended/v1/tx/${failed.id}`,
+    '/extended/v1/tx',
+    `/extended/v1/address/${bob.address}/transactions`,
     `/extended/v1/tx/${waiting.id}`,
     '/extended/v1/tx/mempool',
     `/extended/v1/address/${bob.address}/mempool`,
@@ -216,6 +223,7 @@ const DEPENDS: readonly Depends[] = [
   ofTip('mempool', 'mempool'),
   ofTip('mempoolAndAnyFork', 'newestArrival', 'mempool'),
   ofTip('principal', 'burnHeight'),
+  ofTip('principalAndAnyFork', 'burnHeight', 'newestArrival'),
   ofTip('principalAndMempool', 'burnHeight', 'mempool'),
   {
     tag: 'transaction',

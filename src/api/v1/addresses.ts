@@ -4,6 +4,7 @@ import { fromHex, toHex } from '../../codec/hex.ts';
 import { ApiError, notFound } from '../../http/errors.ts';
 import {
   mempoolAndAnyFork,
+  principalAndAnyFork,
   principalAndMempool,
   principal as principalTag,
   transaction as transactionTag,
@@ -206,7 +207,7 @@ export const addressTransactions = [
     query: { ...pageQuery, ...heightQuery, exclude_function_args: excludeFunctionArgs },
     response: OffsetPage(Transaction),
     deprecated: { replacement: `${v3}/transactions` },
-    etag: principalTag,
+    etag: principalAndAnyFork,
     history: 'since',
     handle: ({ params: { principal }, query, read }) => {
       const heights = parseHeights(read, query);
@@ -225,7 +226,7 @@ export const addressTransactions = [
     query: { ...pageQuery, ...heightQuery },
     response: OffsetPage(TransactionWithTransfers),
     deprecated: { replacement: `${v3}/transactions` },
-    etag: principalTag,
+    etag: principalAndAnyFork,
     history: 'since',
     handle: ({ params: { principal }, query, read }) => {
       const heights = parseHeights(read, query);

@@ -2,7 +2,7 @@
 import { Type } from '@sinclair/typebox';
 import { toHex } from '../../codec/hex.ts';
 import { ApiError, requireFound } from '../../http/errors.ts';
-import { chainTip, type ETagKind, mempoolAndAnyFork, transaction as transactionTag } from '../../http/etag.ts';
+import { anyFork, chainTip, type ETagKind, mempoolAndAnyFork, transaction as transactionTag } from '../../http/etag.ts';
 import { requireTransactions } from '../../http/history.ts';
 import { MaybeSerialized, serializedLazily } from '../../http/json.ts';
 import { legacyOffsetQuery, limitOrDefault, OffsetPage } from '../../http/pagination.ts';
@@ -56,11 +56,11 @@ const serialize = (
 
 const normalizeTxId = normalizer(TxId);
 
-/** The tag of one transaction with the names of arguments: any fork may deploy the contract that a pending one calls. */
-const typedTransactionTag: ETagKind<{ tx_id: Uint8Array }> = (read, params) =>
-  read.transactions.state(params.tx_id)?.indexBlockHash === null
-    ? mempoolAndAnyFork(read)
-    : transactionTag(read, params);
+/** The tag of one transaction with the names of arguments: any fork may deploy the contract that a pending or failed one calls. */
+const typedTransactionTag: ETagKind<{ tx_id: Uint8Array }> = (read, params) => {
+  const tag = transactionTag(read, params);
+  return tag === null || read.transactions.state(params.tx_id)?.status === 'success' ? tag : `${tag}-${anyFork(read)}`;
+};
 
 /** Order of transactions in the answer of `tx/multiple`: mined, then pending or dropped, then unknown. */
 function rank(inForks: FoundInForks | undefined): number {
@@ -118,7 +118,7 @@ export const transactions = [
       exclude_function_args: excludeFunctionArgs,
     },
     response: OffsetPage(Transaction),
-    etag: chainTip,
+    etag: anyFork,
     history: 'since',
     handle: ({ query, read }) => {
       const { limit, offset, order = 'desc', sort_by = 'block_height', exclude_function_args } = query;
