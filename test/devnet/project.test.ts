@@ -39,7 +39,7 @@ test.each([0, 6, 9])('refuses the Clarity version %d', async (version) => {
   expect(read).toThrow(`contracts.shop.clarity_version is ${version}, but the versions are 1 to 5.`);
 });
 
-test.each(['2.05', '3', '3.0', '"2.1"', '"3.4"', '"latest"'])('accepts the epoch %s', async (epoch) => {
+test.each(['2.05', '3', '3.0', '"2.1"', '"3.4"', '4.0', '"latest"'])('accepts the epoch %s', async (epoch) => {
   using directory = await projectWith('contracts/shop.clar', `epoch = ${epoch}\n`);
   expect(clarinetProject(join(directory.path, 'project'), 1).contracts).toHaveLength(1);
 });

@@ -229,8 +229,8 @@ const Devnet = Type.Object({
   ),
 });
 
-/** Epochs that a manifest can name. Every contract is deployed in the last one. */
-const EPOCHS = ['1.0', '2.0', '2.05', '2.1', '2.2', '2.3', '2.4', '2.5', '3.0', '3.1', '3.2', '3.3', EPOCH];
+/** Epochs that a manifest can name, as the SDK lists them. Every contract is deployed in {@link EPOCH}. */
+const EPOCHS = ['1.0', '2.0', '2.05', '2.1', '2.2', '2.3', '2.4', '2.5', '3.0', '3.1', '3.2', '3.3', '3.4', '4.0'];
 
 const isEpoch = (epoch: number | string): boolean =>
   epoch === 'latest' || EPOCHS.includes(typeof epoch === 'number' && epoch % 1 === 0 ? epoch.toFixed(1) : `${epoch}`);
