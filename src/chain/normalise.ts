@@ -138,7 +138,7 @@ function contentInBlock({ txid, raw_tx }: TransactionPayload, network: Network):
   const content = transactionContent(raw);
   if (content.ok) return content.value;
   const { error } = content;
-  if (!error.isUnknownKind) throw new PayloadError(`Transaction ${txid}: ${error.message}`, { cause: error });
+  if (!error.isUnknownKind) throw new PayloadError(`Transaction ${txid}: ${error.message}`);
   return unreadContent(fromHex(txid), raw, error.message, network);
 }
 

@@ -1,11 +1,14 @@
 /** Responses to the node for events that can't be accepted. */
 import { expect, test } from 'bun:test';
 import { MAX_FOREIGN_DEPTH, parsedJson } from '../../src/base/json.ts';
+import { networkOf, TESTNET_CHAIN_ID } from '../../src/chain/network.ts';
+import { blockOf } from '../../src/chain/normalise.ts';
 import { readPayload } from '../../src/chain/payload-reader.ts';
 import { AT_EARLIER_POINT, eventIntake, type IntakeOptions, type Refusal } from '../../src/node/event-intake.ts';
 import { type ReceiverEvent, startReceiver } from '../../src/node/receiver.ts';
 import { ForeignChainError } from '../../src/store/ingest/chain-identity.ts';
 import { UnknownParentError } from '../../src/store/ingest/known-blocks.ts';
+import { alice, block, receipt, transfer } from '../support/events/handmade.ts';
 import { rawExchange } from '../support/servers/raw-http.ts';
 import { until } from '../support/time/until.ts';
 
@@ -37,6 +40,23 @@ test('only the log contains the cause of an unexpected failure', async () => {
 test('a block without its parent is rejected with the message that nodes expect', async () => {
   const reason = 'DB does not contain a parent block at height 6 with index_hash 0xab';
   expect(await postFailing(new UnknownParentError(reason))).toMatchObject({ status: 500, body: { error: reason } });
+});
+
+test('the response to a block with an undecodable transaction contains the reason once', async () => {
+  const payload = readPayload(
+    '/new_block',
+    block(null, 'one', [receipt(transfer(alice, 0, 1), 0, { raw_tx: '0x80' })]).event.text,
+  );
+  if (payload.kind !== 'block') throw new Error('a block is a block');
+  let refusal: unknown;
+  try {
+    blockOf(payload.block, networkOf(TESTNET_CHAIN_ID));
+  } catch (error) {
+    refusal = error;
+  }
+  const { status, body } = await postFailing(refusal as Error);
+  expect(status).toBe(400);
+  expect((body as { error: string }).error).toMatch(/^Transaction 0x[0-9a-f]{64}: [^:]+$/);
 });
 
 test('the response to a block above a gap contains the missing blocks and the remedy, with and without a token', async () => {
