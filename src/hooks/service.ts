@@ -133,6 +133,8 @@ export function startChainhooks(options: HookOptions) {
   return {
     store,
     history,
+    /** Commits all acknowledged events, so that `store` and `history` show them. */
+    publish: ingest.publish,
     commands,
     sealing,
     secrets,

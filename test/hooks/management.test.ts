@@ -346,6 +346,9 @@ describe('after a write', () => {
     const ninth = { filters: { events: fiveKinds }, from_height: 9, to_height: 9 };
     const { body: definitions } = await server.request('POST', '/chainhooks/preview', ninth);
     expect(definitions.matched_blocks).toBe(1);
+    feed(server, 9, 10);
+    const { body: newest } = await server.request('POST', `${url}/test`);
+    expect(newest.payload.event.apply[0].block_identifier.index).toBe(10);
   });
 
   test('reads show the changed hook, secret and backfills', async () => {

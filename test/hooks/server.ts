@@ -1,7 +1,7 @@
 /** Chainhooks as in a server, in this process: ingest, routes, deliveries. */
 import { createHmac } from 'node:crypto';
 import { Registry } from 'prom-client';
-import type { Clock } from '../../src/base/clock.ts';
+import { type Clock, systemClock } from '../../src/base/clock.ts';
 import { type Environment, realEnvironment } from '../../src/commands/serve/environment.ts';
 import { serveHooks } from '../../src/commands/serve/hooks.ts';
 import type { Chainhooks } from '../../src/hooks/service.ts';
@@ -71,10 +71,11 @@ export async function hookServer(
   const log = (event: LogEvent) => {
     logged.push(event);
   };
-  const options = { directory, chainId: settings.network, log, ...(after === undefined ? {} : { after }) };
+  const grouping = after === undefined ? {} : { clock: { after, monotonic: systemClock.monotonic } };
+  const options = { directory, chainId: settings.network, log, ...grouping };
   const { ingest, machine, tables } = openedHooks(options);
   const registry = new Registry();
-  const snapshots = openSnapshots(directory, { beforeSnapshot: ingest.publish });
+  const snapshots = openSnapshots(directory, { beforeSnapshot: ingest.publish, writer: ingest.writer });
   const { hooks, api } = serveHooks({
     settings,
     snapshots,

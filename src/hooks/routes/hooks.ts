@@ -64,10 +64,13 @@ type Management = ReturnType<typeof management>;
 
 /** Manages the hooks of consumers. Every function takes the consumer and finds only this consumer's hooks. */
 export function management(
-  hooks: Pick<Chainhooks, 'store' | 'history' | 'commands' | 'guard' | 'network' | 'random' | 'pausedReason'>,
+  hooks: Pick<
+    Chainhooks,
+    'store' | 'history' | 'publish' | 'commands' | 'guard' | 'network' | 'random' | 'pausedReason'
+  >,
   read: ReadHooks,
 ) {
-  const { store, history, commands, guard, network, random, pausedReason } = hooks;
+  const { store, history, publish, commands, guard, network, random, pausedReason } = hooks;
 
   /**
    * The delivery that makes a hook fail: the one that interrupted it or waits for a retry, live ones first, or else the one
@@ -175,6 +178,7 @@ export function management(
      */
     async evaluate(consumer: string, uuid: string, choice: BlockChoice): Promise<void> {
       const record = read((now) => ownHook(now.hooks, { consumer, uuid }));
+      publish();
       const block = chosenBlock(history, choice);
       const { candidates } = store;
       if (scanner({ history, candidates }, activeHook(record).conditions).matchIn(block) === null) return;

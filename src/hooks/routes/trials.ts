@@ -21,7 +21,7 @@ import type { HookFamily, ReadHooks } from './family.ts';
 import { PreviewBody, PreviewResponse, TestBody, TestResponse, Uuid } from './schemas.ts';
 
 /** Dependencies of trials: the committed chain, and requests to receivers. */
-type TrialDependencies = Pick<Chainhooks, 'store' | 'history' | 'request' | 'network' | 'clock' | 'random'>;
+type TrialDependencies = Pick<Chainhooks, 'store' | 'history' | 'publish' | 'request' | 'network' | 'clock' | 'random'>;
 
 const MAX_PAYLOADS = 5;
 
@@ -63,13 +63,17 @@ const nothingMatches = (searchedFrom: number | null): HookProblem =>
 export type Trials = ReturnType<typeof trials>;
 
 /** Tries hooks out. Every function takes the consumer and finds only this consumer's hooks. */
-export function trials({ store, history, request, network, clock, random }: TrialDependencies, read: ReadHooks) {
+export function trials(
+  { store, history, publish, request, network, clock, random }: TrialDependencies,
+  read: ReadHooks,
+) {
   const { candidates } = store;
   const searches = search(clock);
   const findHook = (consumer: string, uuid: string) => read((now) => ownHook(now.hooks, { consumer, uuid }));
 
   /** Previews the matches of a hook in past blocks. Nothing is stored or sent. */
   async function preview(consumer: string, hook: PreviewedHook, range: PreviewRange) {
+    publish();
     const scan = scanner({ history, candidates }, hook.conditions);
     const isRange = range.from_height !== undefined || range.to_height !== undefined;
     if (!isRange && range.block_height === undefined && range.index_block_hash === undefined) {
@@ -99,6 +103,7 @@ export function trials({ store, history, request, network, clock, random }: Tria
    * @throws HookProblem 400 or 404 for the choice, 404 if no block matches
    */
   async function testBlock(record: HookRecord, { block_height: height, before_height: below }: TestChoice) {
+    publish();
     const definition = parseDefinition(record);
     const scan = scanner({ history, candidates }, conditionsOfDefinition(definition));
     if (height !== undefined) {
