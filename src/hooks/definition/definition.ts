@@ -238,17 +238,6 @@ function* unknownKeys(body: Record<string, unknown>): Generator<readonly [path: 
   }
 }
 
-/**
- * Checks that a change of a definition has only known keys: others would change nothing. Only requests are checked, since older
- * entries of the log may have other keys.
- * @throws HookProblem 400 naming the key
- */
-export function rejectUnknownKeys(change: unknown): void {
-  if (!isObject(change)) return;
-  rejectRemovedFields(change);
-  for (const [path, rule] of unknownKeys(change)) throw invalidField(path, rule);
-}
-
 /** Checks the length of a name in a request. The log may have longer names. @throws HookProblem 400 */
 export function requireShortName(body: unknown): void {
   const { name } = Object(body);
@@ -258,7 +247,7 @@ export function requireShortName(body: unknown): void {
 
 const MAX_KEY_WARNINGS = 20;
 
-/** Returns warnings about keys of a registration that are dropped, as other servers drop them. */
+/** Returns warnings about keys of a definition or a change that are dropped, as other servers drop them. */
 export function ignoredKeys(body: unknown): string[] {
   if (!isObject(body)) return [];
   const warnings = unknownKeys(body).map(([path, rule]) => `${path}: the key is ignored, since it ${rule}`);

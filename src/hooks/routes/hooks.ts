@@ -16,7 +16,6 @@ import {
   parseDefinition,
   patchedDefinition,
   readDefinition,
-  rejectUnknownKeys,
   requireShortName,
 } from '../definition/definition.ts';
 import type { InterfaceOf } from '../definition/warnings.ts';
@@ -107,6 +106,12 @@ export function management(
     });
   }
 
+  /** The hook that a body defined or changed, with warnings about ignored keys of the body. */
+  function serializeAnswer(now: HookReader, record: HookRecord, body: unknown) {
+    const { status, ...hook } = serialize(now, record);
+    return { ...hook, status: { ...status, warnings: [...ignoredKeys(body), ...status.warnings] } };
+  }
+
   /** @throws HookProblem 400 if a URL is not allowed. A name that can't be resolved yet is allowed. */
   async function checkTargets({ action, options }: HookDefinition): Promise<void> {
     await checkTarget('action.url', action.url);
@@ -130,9 +135,7 @@ export function management(
       await checkTargets(definition);
       const hook = { uuid: random.uuid(), consumer, definition };
       const record = await commands.run('hook.register', hook);
-      const registered = read((now) => serialize(now, record));
-      const { status } = registered;
-      return { ...registered, status: { ...status, warnings: [...ignoredKeys(body), ...status.warnings] } };
+      return read((now) => serializeAnswer(now, record, body));
     },
 
     /** @param failing whether only failing hooks are returned */
@@ -145,13 +148,12 @@ export function management(
     get: (now: HookReader, consumer: string, uuid: string) => serialize(now, ownHook(now.hooks, { consumer, uuid })),
 
     async update(consumer: string, uuid: string, body: unknown) {
-      rejectUnknownKeys(body);
       requireShortName(body);
       const hookRecord = read((now) => ownHook(now.hooks, { consumer, uuid }));
       await checkTargets(patchedDefinition(parseDefinition(hookRecord), body, network()));
       // The stored definition may have changed during the name look-up: the command merges the body into the present one.
       const record = await commands.run('hook.redefine', { consumer, uuid, change: body });
-      return read((now) => serialize(now, record));
+      return read((now) => serializeAnswer(now, record, body));
     },
 
     remove: (consumer: string, uuid: string): Promise<void> => commands.run('hook.remove', { consumer, uuid }),

@@ -124,7 +124,7 @@ const hookStatus = object<HookView>('ChainhookStatus')({
   warnings: [
     Type.Array(Type.String(), {
       description:
-        'Parts of the definition that are valid but probably a mistake, such as a filter that can never match. Functions and tokens are looked up in up to 200 contracts. The response to a registration also names the ignored keys.',
+        'Parts of the definition that are valid but probably a mistake, such as a filter that can never match. Functions and tokens are looked up in up to 200 contracts. The response to a registration or a change also names the ignored keys.',
     }),
     ({ definition, interfaceOf }) => findWarnings(definition, interfaceOf),
   ],

@@ -206,7 +206,7 @@ const definitionMembers = {
   action: ['type', 'url'],
 } as const;
 
-/** Returns the mistake of the first unknown key; null without one. The server would ignore or refuse the key. */
+/** Returns the mistake of the first unknown key; null without one. The server would ignore the key or, in filters, refuse it. */
 function unknownKey(
   object: Readonly<Record<string, unknown>>,
   objectName: keyof typeof definitionMembers,
