@@ -131,6 +131,12 @@ describe('rejects a definition with the problem', () => {
         { enabled: true, filters: {} },
         'filters must be an object with uuids, webhook_url, statuses or paused',
       ],
+      [
+        'PATCH',
+        many,
+        { enabled: true, filters: { webhook_url: 'nope' } },
+        'filters.webhook_url must be an absolute URL',
+      ],
       ['PATCH', many, { enabled: true, filters: { statuses: ['active'] } }, 'filters.statuses.0 must be new or'],
       ['PATCH', `${path}/enabled`, { enabled: true, resume_from: -1 }, 'resume_from must be tip, last_evaluated or a'],
       ['POST', `${path}/evaluate`, {}, 'body must be an object with index_block_hash or block_height'],

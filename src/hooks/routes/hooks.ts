@@ -169,9 +169,17 @@ export function management(
       await commands.run('hook.set_enabled', { consumer, uuid, enabled, ...(from === undefined ? {} : { from }) });
     },
 
-    /** @returns uuids of all hooks that match the filters, oldest first */
-    setManyEnabled: (consumer: string, enabled: boolean, filters: BulkFilters): Promise<string[]> =>
-      commands.run('hook.set_many_enabled', { consumer, enabled, filters }),
+    /**
+     * @returns uuids of all hooks that match the filters, oldest first
+     * @throws HookProblem 400 if `webhook_url` is not a URL
+     */
+    async setManyEnabled(consumer: string, enabled: boolean, filters: BulkFilters): Promise<string[]> {
+      const { webhook_url: url } = filters;
+      if (url !== undefined && !URL.canParse(url)) {
+        throw invalidField('filters.webhook_url', 'must be an absolute URL');
+      }
+      return await commands.run('hook.set_many_enabled', { consumer, enabled, filters });
+    },
 
     /**
      * Sends the matches of a block to the hook's receiver, apart from live deliveries. Counters, status and budgets don't
