@@ -13,6 +13,7 @@ import { payloadText, payloadTexts } from '../../src/hooks/evaluation/payload.ts
 import { ownTransactions } from '../../src/hooks/matching/matching.ts';
 import type { HookOptions } from '../../src/testing/types.ts';
 import { typeErrors } from '../client/type-check.ts';
+import { alice, block, bob, carol, inMicroblock, receipt, transfer } from '../support/events/handmade.ts';
 import { payloadMistake } from './schemas.ts';
 
 const network = networkOf(0x8000_0000);
@@ -279,4 +280,23 @@ test("hooks with equal matches share their payload text, which equals a single h
   ]) {
     expect(different).not.toEqual(first);
   }
+});
+
+test('the transactions of a block that confirms microblocks are in the order of their tx_index', () => {
+  const microblock = inMicroblock({ label: 'one', after: null, sequence: 0, transactions: [] });
+  const [anchored, next, confirmed] = [transfer(alice, 0, 300), transfer(bob, 0, 200), transfer(carol, 0, 100)];
+  const receipts = [receipt(anchored, 0), receipt(next, 1), receipt(confirmed, 2, microblock)];
+  const read = readPayload('/new_block', block(null, 'one', receipts).event.text);
+  if (read.kind !== 'block') throw new Error('a block is a block');
+  const confirming = blockOf(read.block, network);
+  const { apply } = payload({}, [confirming]).event;
+  const places = apply[0].transactions.map((transaction: Json) => [
+    transaction.transaction_identifier.hash,
+    transaction.metadata.position.index,
+  ]);
+  expect(places).toEqual([
+    [anchored.id, 0],
+    [next.id, 1],
+    [confirmed.id, 2],
+  ]);
 });

@@ -100,6 +100,13 @@ function blockMetadata(block: Block, options: Options, canonical: boolean) {
   };
 }
 
+/** Sorts by the node's `tx_index`. A block of Stacks 2.x has the transactions of its microblocks first. */
+function inTxOrder(block: Block, txIndexes: readonly number[]): readonly number[] {
+  const transactions = ownTransactions(block);
+  const numberOf = (index: number): number => transactions[index]?.txIndex ?? index;
+  return txIndexes.toSorted((a, b) => numberOf(a) - numberOf(b));
+}
+
 interface MatchedBlocks {
   /** Ascending. */
   apply: readonly MatchedBlock[];
@@ -142,7 +149,7 @@ function blockTexts() {
         parent_block_identifier: identifier(Math.max(0, block.height - 1), block.parentIndexBlockHash),
         timestamp: block.blockTime,
       };
-      const texts = txIndexes.map((txIndex) => transactionText(matched, txIndex, view));
+      const texts = inTxOrder(block, txIndexes).map((txIndex) => transactionText(matched, txIndex, view));
       const metadata =
         options.include_block_metadata === true || options.include_block_signatures === true
           ? `,${members({ metadata: blockMetadata(block, options, canonical) })}`
