@@ -261,6 +261,19 @@ export const readEntry = (path: string, text: string): NodePayload =>
   isEventPath(path) || isNodeQueryPath(path) ? readPayload(path, text) : { kind: 'other', journaled: true };
 
 /**
+ * Returns the payload of a received event. Entries of the log may break its rule: older versions accepted them.
+ * @param path as in {@link readPayload}
+ * @throws PayloadError as {@link readPayload}, also if a block has a reward set and no cycle number
+ */
+export function readReceived(path: string, text: string): NodePayload {
+  const payload = readPayload(path, text);
+  if (payload.kind === 'block' && payload.block.reward_set != null && payload.block.cycle_number == null) {
+    throw new PayloadError('Cycle number must be present if reward set is present');
+  }
+  return payload;
+}
+
+/**
  * Returns the payload of an event.
  * @param path the path of the event: {@link mayBeEventPath} or {@link isNodeQueryPath} must be true for it, or it is
  * {@link SKIPPED_PATH}

@@ -7,7 +7,7 @@ import type { Effect } from './effect.ts';
 import { effectsOf } from './effects.ts';
 import { networkOf } from './network.ts';
 import { type AnnouncedTransactions, announcedTransactions, blockOf, chainIdOf } from './normalise.ts';
-import { type ParsedBlock, PayloadError, readPayload } from './payload-reader.ts';
+import { type ParsedBlock, PayloadError, readReceived } from './payload-reader.ts';
 
 /** A prepared event that replaces the payload for the writer. */
 export type PreparedPayload =
@@ -39,7 +39,7 @@ export function preparer(knownChainId: number | null): Prepare {
   let chainId = knownChainId;
 
   function prepared(path: string, text: string): PreparedPayload | null {
-    const payload = readPayload(path, text);
+    const payload = readReceived(path, text);
     if (payload.kind === 'mempool') {
       return { kind: 'prepared_mempool', ...announcedTransactions(payload.rawTransactions) };
     }

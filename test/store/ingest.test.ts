@@ -3,7 +3,9 @@ import { expect, test } from 'bun:test';
 import { copyFileSync, existsSync, rmSync } from 'node:fs';
 import { systemRandom } from '../../src/base/clock.ts';
 import { OperatorError } from '../../src/base/errors.ts';
+import { TESTNET_CHAIN_ID } from '../../src/chain/network.ts';
 import { PayloadError } from '../../src/chain/payload-reader.ts';
+import { preparer } from '../../src/chain/prepared.ts';
 import { fromHex } from '../../src/codec/hex.ts';
 import { SimulatedChain } from '../../src/devnet/chain.ts';
 import type { NodeEvent } from '../../src/devnet/node-event.ts';
@@ -13,6 +15,7 @@ import { JOURNAL_VERSION } from '../../src/store/files/journal.ts';
 import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
 import { UnknownParentError } from '../../src/store/ingest/known-blocks.ts';
 import { lastIdentityIn } from '../../src/store/ingest/log-identity.ts';
+import { nextChain } from '../../src/store/log/entry.ts';
 import { models } from '../../src/store/queries/row-texts.ts';
 import { imagesAtCommits } from '../support/data/crash-image.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
@@ -234,6 +237,22 @@ test('a block with neither of its times is refused', () => {
   const error = refusal(open, block(null, 'one', [], { block_time: null, burn_block_time: null }).event);
   expect(error).toBeInstanceOf(PayloadError);
   expect(error.message).toBe('Block message has no block_time or burn_block_time');
+});
+
+test('a received block with a reward set and no cycle number is refused, but an entry of the log is applied', () => {
+  using open = openNew();
+  const fields = { cycle_number: null, reward_set: { signers: [] } };
+  const { event } = block(null, 'one', [], fields);
+  // An import leaves such a block to the writer.
+  const { path, text } = block(block(null, 'one'), 'two', [], fields).event;
+  expect(preparer(TESTNET_CHAIN_ID)(path, text)).toBeNull();
+  const error = refusal(open, event);
+  expect(error).toBeInstanceOf(PayloadError);
+  expect(error.message).toBe('Cycle number must be present if reward set is present');
+  const { id, chain } = open.ingest.position();
+  const entry = { ...event, id: id + 1 };
+  open.ingest.entries.apply({ entry: { ...entry, chain: nextChain(chain, entry) } }, 'each');
+  expect(open.ingest.tipHeight()).toBe(1);
 });
 
 test("a body that isn't JSON, or an unknown path, is rejected", () => {

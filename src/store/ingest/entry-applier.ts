@@ -4,7 +4,7 @@
  */
 import type { Clock } from '../../base/clock.ts';
 import { OperatorError } from '../../base/errors.ts';
-import { PayloadError, readEntry, readPayload } from '../../chain/payload-reader.ts';
+import { PayloadError, readEntry, readReceived } from '../../chain/payload-reader.ts';
 import { isStorageError } from '../files/connection.ts';
 import type { Journal } from '../files/journal.ts';
 import { type Entry, type Head, nextChain, sameChain } from '../log/entry.ts';
@@ -169,7 +169,7 @@ export function entryApplier({ journal, router, commands, commandsBefore }: Appl
         };
       }
       const { event, isShared = false } = change;
-      const payload = event.prepared?.payload ?? readPayload(event.path, event.text);
+      const payload = event.prepared?.payload ?? readReceived(event.path, event.text);
       return () => {
         if (isShared && isRepeated(event, payload)) return { result: null, before: [], event: null, applied: null };
         router.requireOwnChain(payload);
