@@ -156,6 +156,19 @@ export function isBitcoinAddress(address: string): boolean {
 }
 
 /**
+ * Returns a Bitcoin address as nodes spell it: a segwit address in lower case, with `tb` in place of regtest's `bcrt`.
+ * Any other text is unchanged.
+ */
+export function nodeSpelling(address: string): string {
+  const segwit = parseSegwit(address);
+  if (segwit === null) return address;
+  const { prefix, version, program } = segwit;
+  const { encode, toWords } = version === 0 ? bech32 : bech32m;
+  const nodePrefix = prefix === SEGWIT_PREFIX.regtest ? SEGWIT_PREFIX.testnet : prefix;
+  return encode(nodePrefix, [version, ...toWords(program)]);
+}
+
+/**
  * Reports whether 32 bytes are the x coordinate of a point (BIP-340). Nobody could spend from any other taproot output.
  */
 function isPublicKey(program: Uint8Array): boolean {

@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import {
   bitcoinToStacks,
   isBitcoinAddress,
+  nodeSpelling,
   type PoxAddress,
   parseBitcoinAddress,
   poxAddressOf,
@@ -125,6 +126,22 @@ describe('PoX addresses', () => {
     expect(poxAddressText(segwit, 'regtest')).toStartWith('bcrt1q');
     const legacy = { ...segwit, version: 0 };
     expect(poxAddressText(legacy, 'regtest')).toBe(poxAddressText(legacy, 'testnet'));
+  });
+
+  test('nodes spell the segwit addresses of regtest as those of testnet, in lower case', () => {
+    const [key, script] = [new Uint8Array(20).fill(7), new Uint8Array(32).fill(7)];
+    for (const address of [
+      { version: 4, hashBytes: key },
+      { version: 5, hashBytes: script },
+      { version: 6, hashBytes: script },
+    ]) {
+      const textOn = (network: 'mainnet' | 'testnet' | 'regtest') => poxAddressText(address, network)!;
+      expect(nodeSpelling(textOn('regtest'))).toBe(textOn('testnet'));
+      expect(nodeSpelling(textOn('regtest').toUpperCase())).toBe(textOn('testnet'));
+      expect(nodeSpelling(textOn('testnet').toUpperCase())).toBe(textOn('testnet'));
+      expect(nodeSpelling(textOn('mainnet').toUpperCase())).toBe(textOn('mainnet'));
+    }
+    for (const text of ['mhYeZXrSEuyf2wbJ14qZ2apG7ofMLDj9Ss', 'NONSENSE', '']) expect(nodeSpelling(text)).toBe(text);
   });
 
   test('an unknown version and a hash of the wrong length give only a raw form', () => {

@@ -112,6 +112,22 @@ describe('STX stacked in pox-4', () => {
     ]);
   });
 
+  test('earned the payouts to a segwit address, which a node spells for testnet and a print for regtest', async () => {
+    const address = { version: 4, hashBytes: Uint8Array.fromHex(HASH) };
+    const fields = {
+      'pox-addr': clarity.tuple({
+        version: clarity.buffer(Uint8Array.of(address.version)),
+        hashbytes: clarity.buffer(address.hashBytes),
+      }),
+    };
+    const print = stacked('pox-4', 'stack-stx', A, { ...stackStx(700, [6, 7], fields), ...cycleFields([6, 7]) });
+    const paid = burnBlock(120, 'b', null, [[poxAddressText(address, 'testnet')!, 10]]);
+    const [staked, bitcoinAddress] = [mine('stacked', 105, [[print]]), poxAddressText(address, 'regtest')];
+    const later = mine('later', 145, [], staked);
+    const list = await readAfter([setup.event, staked.event, paid, later.event], (read) => listOf(read, A));
+    expect(list).toMatchObject([{ cycle: 6, stx: 700n, earned: 10n, bitcoinAddress }]);
+  });
+
   test('through a pool names it, and the payments to its address', async () => {
     const cycle = [6, 7] as const;
     const fields = { ...stackStx(50, cycle, { delegator: p(POOL) }), ...cycleFields(cycle) };

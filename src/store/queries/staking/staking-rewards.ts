@@ -2,7 +2,13 @@
 import type { Database } from 'bun:sqlite';
 import { type CycleTimes, cycleAt, networkOf, startOfCycle, TESTNET_CHAIN_ID } from '../../../chain/network.ts';
 import type { StackingPrint } from '../../../chain/pox/stacking.ts';
-import { type BitcoinNetwork, type PoxAddress, poxAddressOf, poxAddressText } from '../../../codec/bitcoin-address.ts';
+import {
+  type BitcoinNetwork,
+  nodeSpelling,
+  type PoxAddress,
+  poxAddressOf,
+  poxAddressText,
+} from '../../../codec/bitcoin-address.ts';
 import { decodeArguments, decodeClarity } from '../../../codec/clarity.ts';
 import type { Cursor, CursorKey, Page } from '../../model/page.ts';
 import type { StackedCycle, StakerShare } from '../../model/staking.ts';
@@ -171,7 +177,9 @@ export function stakingRewardQueries(db: Database) {
   /** Payments of a cycle's Bitcoin blocks to an address, in sats; null if the index has none of these blocks. */
   function paidIn(address: string, cycles: CycleTimes, cycle: number): bigint | null {
     const [start, end] = [startOfCycle(cycles, cycle), startOfCycle(cycles, cycle + 1)];
-    return read.isKnown.get(start, end) === null ? null : paidBefore(address, end) - paidBefore(address, start);
+    if (read.isKnown.get(start, end) === null) return null;
+    const recipient = nodeSpelling(address);
+    return paidBefore(recipient, end) - paidBefore(recipient, start);
   }
 
   /** The stacked STX of one pox version, by cycle. The newest term that includes a cycle applies to it. */
