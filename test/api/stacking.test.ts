@@ -383,3 +383,24 @@ test('an announced Bitcoin block changes the ETag of bonds, but not of stakes', 
   expect(announced.etags.map((etag, index) => etag === before.etags[index])).toEqual([true, true, false]);
   expect(after.etags.map((etag, index) => etag === announced.etags[index])).toEqual([false, false, false]);
 });
+
+test('rewards of a segwit address are found by each spelling of it', async () => {
+  const testnet = 'tb1qq6hag67dl53wl99vzg42z8eyzfz2xlkvvlryfj';
+  const regtest = 'bcrt1qq6hag67dl53wl99vzg42z8eyzfz2xlkvwk6f7m';
+  const { event } = poxBlock(null, 'only', []);
+  using index = ingestOf([event, burnBlock(103, 'a', null, [[testnet, 12]])]);
+  using own = openApi(index.path);
+  const bodyOf = async (path: string) => JSON.parse(await (await own.get(`/extended/${path}`)).text());
+  for (const spelling of [testnet, regtest, testnet.toUpperCase(), regtest.toUpperCase()]) {
+    expect(await bodyOf(`v1/burnchain/rewards/${spelling}/total`)).toEqual({
+      reward_recipient: spelling,
+      reward_amount: '12',
+    });
+    const { results: rewards } = await bodyOf(`v1/burnchain/rewards/${spelling}`);
+    expect(rewards).toMatchObject([{ reward_recipient: testnet, reward_amount: '12' }]);
+    const { results: slots } = await bodyOf(`v1/burnchain/reward_slot_holders/${spelling}`);
+    expect(slots).toMatchObject([{ address: testnet }]);
+    const { results: outputs } = await bodyOf(`v2/addresses/${spelling}/pox-transactions`);
+    expect(outputs).toMatchObject([{ recipient: testnet, amount: '12' }]);
+  }
+});

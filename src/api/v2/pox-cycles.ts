@@ -205,7 +205,7 @@ export const poxTransactions = [
     tag: 'Burn blocks',
     params: {
       burnchain_address: Type.String({
-        description: 'Bitcoin address as the node writes it',
+        description: 'Bitcoin address of any kind',
         examples: example('bitcoin_address'),
       }),
     },

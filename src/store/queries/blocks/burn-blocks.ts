@@ -5,6 +5,7 @@
 import type { Database } from 'bun:sqlite';
 import { bytesEqual } from '../../../base/bytes-equal.ts';
 import { cycleAt, startOfCycle } from '../../../chain/network.ts';
+import { nodeSpelling } from '../../../codec/bitcoin-address.ts';
 import type { AnchorBurnBlock, BlockId, ChainBlock } from '../../model/block.ts';
 import type { OffsetPage } from '../../model/page.ts';
 import type { BurnReward, PoxOutput, RewardSlot } from '../../model/staking.ts';
@@ -244,23 +245,25 @@ export function burnRewardQueries(db: Database) {
     /** Hash of the newest announced Bitcoin block; null if none was announced. */
     newestHash: (): Uint8Array | null => read.newest.get()?.hash ?? null,
 
-    rewards(recipient: string | null, limit: number, offset: number): OffsetPage<BurnReward> {
-      if (recipient === null) {
+    rewards(address: string | null, limit: number, offset: number): OffsetPage<BurnReward> {
+      if (address === null) {
         const total = read.rewardTotal.get(endHeight())?.total ?? 0;
         return numberedPage(total, limit, offset, (first, last) => read.rewards.all(first, last), rewardOf);
       }
+      const recipient = nodeSpelling(address);
       const total = read.rewardTotalOf.get(recipient, endHeight())?.total ?? 0;
       return numberedPage(total, limit, offset, (first, last) => read.rewardsOf.all(recipient, first, last), rewardOf);
     },
 
     /** Sum of a recipient's rewards in sats, decimal. */
-    total: (recipient: string): string => read.rewardTotalOf.get(recipient, endHeight())?.amount ?? '0',
+    total: (recipient: string): string => read.rewardTotalOf.get(nodeSpelling(recipient), endHeight())?.amount ?? '0',
 
-    slots(address: string | null, limit: number, offset: number): OffsetPage<RewardSlot> {
-      if (address === null) {
+    slots(holder: string | null, limit: number, offset: number): OffsetPage<RewardSlot> {
+      if (holder === null) {
         const total = read.slotTotal.get(endHeight())?.total ?? 0;
         return numberedPage(total, limit, offset, (first, last) => read.slots.all(first, last), slotOf);
       }
+      const address = nodeSpelling(holder);
       const total = read.slotTotalOf.get(address, endHeight())?.total ?? 0;
       return numberedPage(total, limit, offset, (first, last) => read.slotsOf.all(address, first, last), slotOf);
     },
@@ -281,7 +284,8 @@ export function burnRewardQueries(db: Database) {
       };
     },
 
-    outputsTo(recipient: string, limit: number, offset: number): OffsetPage<PoxOutput> {
+    outputsTo(address: string, limit: number, offset: number): OffsetPage<PoxOutput> {
+      const recipient = nodeSpelling(address);
       const total = read.outputTotalOf.get(recipient)?.total ?? 0;
       return numberedPage(total, limit, offset, (first, last) => read.outputsOf.all(recipient, first, last), outputOf);
     },
