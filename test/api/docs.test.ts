@@ -202,7 +202,7 @@ test('an operation lists the statuses that it rejects requests with', () => {
   const devnetIds = ofDevnet.map(({ detail: { operationId } }) => operationId);
   expect(those('421').sort()).toEqual([...hookIds, ...devnetIds].sort());
   expect(those('403').sort()).toEqual([...hookIds, ...devnetIds, ...faucets, 'getBtcBalance'].sort());
-  expect(those('429').sort()).toEqual([...hookIds, ...faucets].sort());
+  expect(those('429').sort()).toEqual([...hookIds, ...faucets, 'getChanges'].sort());
   expect(those('503').sort()).toEqual([...hookIds, ...faucets, 'getBtcBalance', 'getChanges'].sort());
   const conflicting = [
     ...['getChanges', 'getConsumerSecret', 'makeArchiveBase', 'redeliver', 'rotateConsumerSecret', 'skipDelivery'],
