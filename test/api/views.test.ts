@@ -384,7 +384,7 @@ test('v1_reward_cycle_signers equals the API', async () => {
 });
 
 test('the staking views equal the API', async () => {
-  const options = { seed: 5, blocks: 130, accounts: 12, transactionsPerBlock: 6, staking: 30 };
+  const options = { seed: 8, blocks: 130, accounts: 12, transactionsPerBlock: 6, staking: 30 };
   using staked = ingestOf(simulatedEvents(options), { views: true });
   using file = new Database(indexPath(staked.path));
   using from = openApi(staked.path, undefined, { checkResponses: false });
@@ -435,6 +435,14 @@ test('the staking views equal the API', async () => {
     expect(stx.rewards.btc).toMatchObject({ accrued: rewards_accrued, claimed: rewards_claimed } as object);
   }
   expect(alone.length).toBeGreaterThan(1);
+  // A staker keeps its rewards if a bond later locks the STX.
+  const rewarded: string[] = [];
+  for (const { principal } of file.query<{ principal: string }, []>('SELECT address AS principal FROM principals')) {
+    const { stx } = await get(`/extended/v3/principals/${principal}/staking`, from);
+    if (stx.rewards.btc.accrued !== '0' || stx.locked !== '0') rewarded.push(principal);
+  }
+  expect(rewarded.filter((principal) => !alone.some(({ staker }) => staker === principal))).toEqual([]);
+  expect(alone.filter(({ amount }) => amount === '0').length).toBeGreaterThan(0);
 
   const cycles = (await pages('/extended/v2/pox/cycles', 60, from)).map((item) => ({
     cycle: item.cycle_number,

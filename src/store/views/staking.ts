@@ -1,5 +1,6 @@
 /** Views of reward cycles and their stackers, and of the bonds and stakes of pox-5. */
 import { mainnetCycles } from '../../chain/network.ts';
+import { NO_BOND } from '../rows/enums.ts';
 import {
   amount,
   boolean,
@@ -140,22 +141,48 @@ const bondStakers = view({
   indexed: ['bond_index', 'staker', 'signer'],
 });
 
+const stakerColumns = {
+  staker: text('staker.address', 'Principal that stakes'),
+  signer: text('signer.address', 'Signer that the staker chose'),
+  amount: amount('s.amount', 'Micro-STX; 0 if a bond locked the STX'),
+  first_cycle: integer('s.first_cycle', 'First reward cycle'),
+  unlock_cycle: integer('s.unlock_cycle', 'Reward cycle at whose start the stake ends, or ended'),
+  unlock_burn_block_height: integer(
+    's.unlock_height',
+    'Bitcoin height at which the stake ends, or ended; null if a bond ended the stake',
+  ),
+  ...rewardColumns,
+  position: positionOf('s'),
+};
+
+/** The columns of a stake whose STX a bond locked from a cycle on. */
+const endedColumns: typeof stakerColumns = {
+  ...stakerColumns,
+  unlock_cycle: integer('min(s.from_cycle, s.unlock_cycle)', stakerColumns.unlock_cycle.help),
+  unlock_burn_block_height: integer(
+    'iif(s.from_cycle < s.unlock_cycle, NULL, s.unlock_height)',
+    stakerColumns.unlock_burn_block_height.help,
+  ),
+};
+
 const stakers = view({
   name: 'stakers',
-  help: 'One row per staker of STX without a bond under pox-5, with the current state.',
-  columns: {
-    staker: text('staker.address', 'Principal that stakes'),
-    signer: text('signer.address', 'Signer that the staker chose'),
-    amount: amount('s.amount', 'Micro-STX'),
-    first_cycle: integer('s.first_cycle', 'First reward cycle'),
-    unlock_cycle: integer('s.unlock_cycle', 'Reward cycle at whose start the stake ends, or ended'),
-    unlock_burn_block_height: integer('s.unlock_height', 'Bitcoin height at which the stake ends, or ended'),
-    ...rewardColumns,
-    position: positionOf('s'),
-  },
-  from: `stakes s JOIN principals staker ON staker.id = s.staker_id JOIN principals signer ON signer.id = s.signer_id
-  LEFT JOIN staking_rewards r ON r.staker_id = s.staker_id AND r.bond_index = -1
+  help: 'One row per staker of STX without a bond under pox-5, with the current state. If a bond locked the STX, the staker has a row if it earned rewards.',
+  columns: stakerColumns,
+  from: [
+    {
+      columns: Object.values(stakerColumns),
+      from: `stakes s JOIN principals staker ON staker.id = s.staker_id JOIN principals signer ON signer.id = s.signer_id
+  LEFT JOIN staking_rewards r ON r.staker_id = s.staker_id AND r.bond_index = ${NO_BOND}
  WHERE s.current = 1 AND s.amount <> '0'`,
+    },
+    {
+      columns: Object.values(endedColumns),
+      from: `principals staker JOIN staking_rewards r ON r.staker_id = staker.id CROSS JOIN stakes s ON s.staker_id = r.staker_id
+  JOIN principals signer ON signer.id = s.signer_id
+ WHERE r.bond_index = ${NO_BOND} AND s.current = 1 AND s.amount = '0'`,
+    },
+  ],
   indexed: ['staker', 'signer'],
 });
 
