@@ -445,6 +445,54 @@ test('a rebuild, a deep check, a recording and another journal have the beginnin
   }
 });
 
+/** Views whose rows also exist in the index of the whole chain, with the columns that identify a row. */
+const keysOfViews: Readonly<Record<string, string>> = {
+  v1_burn_blocks: 'burn_block_height',
+  v1_fungible_tokens: 'asset_identifier',
+  v1_nfts: "asset_identifier || ' ' || value",
+  v1_names: 'name',
+  v1_reward_cycles: 'cycle',
+  v1_reward_cycle_signers: "cycle || ' ' || signer_key",
+  v1_staking_signers: 'signer',
+  v1_bonds: 'bond_index',
+  v1_bond_stakers: "bond_index || ' ' || staker",
+  v1_stakers: 'staker',
+};
+
+test('a value of a view in a partial history equals that of the whole chain, or is null', () => {
+  const size = { accounts: 12, transactionsPerBlock: 6, staking: 30, forkEvery: 0, mempool: false };
+  const events = [...devnetEvents({ seed: 8, blocks: 130, ...size })];
+  using wholeDirectory = ingestOf(events.map(received), { views: true });
+  using whole = new Database(indexPath(wholeDirectory.path), { readonly: true });
+  const compared: Record<string, number> = {};
+  const unknown = new Set<string>();
+  for (const { height, events: later } of beginnings(events).filter(({ height }) => [59, 75].includes(height))) {
+    using directory = ingestOf(later.map(received), { views: true });
+    using part = new Database(indexPath(directory.path), { readonly: true });
+    for (const [view, key] of Object.entries(keysOfViews)) {
+      const read = (db: Database) =>
+        db.query(`SELECT ${key} AS key, * FROM ${view}`).all() as Record<string, unknown>[];
+      const expected = new Map(read(whole).map((row) => [row.key, row]));
+      for (const row of read(part)) {
+        for (const [column, value] of Object.entries(row)) {
+          const known = expected.get(row.key)?.[column];
+          if (value === null && known !== null) unknown.add(`${view}.${column}`);
+          else expect([height, view, row.key, column, value]).toEqual([height, view, row.key, column, known]);
+        }
+        compared[view] = (compared[view] ?? 0) + 1;
+      }
+    }
+  }
+  expect(Object.keys(keysOfViews).filter((view) => compared[view] === undefined)).toEqual([]);
+  expect([...unknown].filter((name) => !/_(real|high|low)$/.test(name)).sort()).toEqual([
+    ...['first_cycle', 'rewards_accrued', 'rewards_claimed'].map((column) => `v1_bond_stakers.${column}`),
+    ...['block_count', 'first_block_height', 'tx_count'].map((column) => `v1_burn_blocks.${column}`),
+    ...['event_count', 'holder_count', 'supply'].map((column) => `v1_fungible_tokens.${column}`),
+    'v1_nfts.event_count',
+    ...['first_cycle', 'rewards_accrued', 'rewards_claimed'].map((column) => `v1_stakers.${column}`),
+  ]);
+});
+
 test("answers about the mempool change when the node sends an account's state", async () => {
   const events = [...devnetEvents({ seed: 3, blocks: 12, accounts: 4, transactionsPerBlock: 3, forkEvery: 0 })];
   using open = openNew();

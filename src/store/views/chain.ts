@@ -175,6 +175,13 @@ const orphanedBlocks = view({
 
 export const chainViews = [blocks, transactions, transactionDetails, contractCalls, contracts, orphanedBlocks];
 
+/** A column of Bitcoin blocks: the first one of a partial history may also anchor older blocks. */
+const ofAnchored = (column: string, help: string): ViewColumn =>
+  integer(
+    `iif(a.first_block = (SELECT start_height FROM progress WHERE id = 1), NULL, a.${column})`,
+    `${help}; null for the first Bitcoin block of a partial history`,
+  );
+
 const burnBlocks = view({
   name: 'burn_blocks',
   help: 'One row per Bitcoin block that anchors a block of the canonical chain.',
@@ -183,9 +190,9 @@ const burnBlocks = view({
     burn_block_hash: hex('a.hash', 'Hash of the Bitcoin block'),
     burn_block_hash_bytes: bytes('a.hash', 'Hash as bytes, which an index finds'),
     burn_block_time: time('a.time', 'Time of the Bitcoin block'),
-    first_block_height: integer('a.first_block', 'Height of the first block that the Bitcoin block anchors'),
-    block_count: integer('a.blocks', 'Number of blocks that the Bitcoin block anchors'),
-    tx_count: integer('a.transactions', 'Number of transactions of these blocks as the node counts them'),
+    first_block_height: ofAnchored('first_block', 'Height of the first block that the Bitcoin block anchors'),
+    block_count: ofAnchored('blocks', 'Number of blocks that the Bitcoin block anchors'),
+    tx_count: ofAnchored('transactions', 'Number of transactions of these blocks as the node counts them'),
   },
   from: 'anchor_burn_blocks a',
   indexed: ['burn_block_height', 'burn_block_hash_bytes'],

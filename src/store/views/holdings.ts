@@ -10,11 +10,13 @@ import {
   hex,
   inBlock,
   integer,
+  NULL_IF_PARTIAL,
   PER_SECOND,
   positionColumns,
   sortableAmount,
   text,
   time,
+  unlessPartial,
   view,
   word,
 } from './view.ts';
@@ -55,15 +57,9 @@ const fungibleTokens = view({
   help: 'One row per fungible token that had an event.',
   columns: {
     asset_identifier: text('a.identifier', 'Token'),
-    supply: amount(
-      `iif(${isBegun}, NULL, f.supply)`,
-      'Base units that were minted, less burnt ones; null if `v1_chain` has a `history_from`',
-    ),
-    holder_count: integer(
-      `iif(${isBegun}, NULL, f.holders)`,
-      'Number of principals with a balance; null if `v1_chain` has a `history_from`',
-    ),
-    event_count: integer('f.events', 'Events of the token'),
+    supply: amount(unlessPartial('f.supply'), `Base units that were minted, less burnt ones; ${NULL_IF_PARTIAL}`),
+    holder_count: integer(unlessPartial('f.holders'), `Number of principals with a balance; ${NULL_IF_PARTIAL}`),
+    event_count: integer(unlessPartial('f.events'), `Events of the token; ${NULL_IF_PARTIAL}`),
   },
   from: `asset_totals f JOIN assets a ON a.id = f.asset_id AND f.token = ${TOKEN.ft}`,
   indexed: ['asset_identifier'],
@@ -104,7 +100,7 @@ const nfts = view({
     tx_id,
     tx_id_bytes,
     event_index: integer('i.event_index', 'Index of the last event in its transaction'),
-    event_count: integer('i.events', 'Events of the instance'),
+    event_count: integer(unlessPartial('i.events'), `Events of the instance; ${NULL_IF_PARTIAL}`),
   },
   from: `nft_instances i JOIN assets a ON a.id = i.asset_id
   JOIN transactions t ON t.position = i.position JOIN blocks b ON ${inBlock('t.position')}

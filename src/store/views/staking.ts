@@ -8,9 +8,11 @@ import {
   hex,
   inBlock,
   integer,
+  NULL_IF_PARTIAL,
   optionalHex,
   positionOf,
   text,
+  unlessPartial,
   unsigned,
   view,
 } from './view.ts';
@@ -117,8 +119,14 @@ const bonds = view({
 });
 
 const rewardColumns = {
-  rewards_accrued: amount("coalesce(r.accrued, '0')", 'Sats that the staker has earned'),
-  rewards_claimed: amount("coalesce(r.claimed, '0')", 'Earned sats that the staker claimed'),
+  rewards_accrued: amount(
+    unlessPartial("coalesce(r.accrued, '0')"),
+    `Sats that the staker has earned; ${NULL_IF_PARTIAL}`,
+  ),
+  rewards_claimed: amount(
+    unlessPartial("coalesce(r.claimed, '0')"),
+    `Earned sats that the staker claimed; ${NULL_IF_PARTIAL}`,
+  ),
 };
 
 const bondStakers = view({
@@ -131,7 +139,10 @@ const bondStakers = view({
     btc_locked: amount('s.btc_locked', 'Sats in the bond'),
     stx_locked: amount('s.stx_locked', 'Micro-STX that are locked for the bond'),
     has_left_early: boolean('s.early_exit', '1 if the staker took its Bitcoin out before the end'),
-    first_cycle: integer('s.first_cycle', 'First reward cycle in which the signer signs for the staker'),
+    first_cycle: integer(
+      unlessPartial('s.first_cycle'),
+      `First reward cycle in which the signer signs for the staker; ${NULL_IF_PARTIAL}`,
+    ),
     ...rewardColumns,
     position: positionOf('s'),
   },
@@ -145,7 +156,7 @@ const stakerColumns = {
   staker: text('staker.address', 'Principal that stakes'),
   signer: text('signer.address', 'Signer that the staker chose'),
   amount: amount('s.amount', 'Micro-STX; 0 if a bond locked the STX'),
-  first_cycle: integer('s.first_cycle', 'First reward cycle'),
+  first_cycle: integer(unlessPartial('s.first_cycle'), `First reward cycle; ${NULL_IF_PARTIAL}`),
   unlock_cycle: integer('s.unlock_cycle', 'Reward cycle at whose start the stake ends, or ended'),
   unlock_burn_block_height: integer(
     's.unlock_height',

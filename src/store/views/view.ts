@@ -5,7 +5,7 @@
  */
 import { PLACE_BITS } from '../../chain/position.ts';
 import { type EnumNames, PAYLOAD, payloadTypes, storedPayload, storedTransactionStatus } from '../rows/enums.ts';
-import { firstPositionIn, shownTime } from '../rows/expressions.ts';
+import { firstPositionIn, isBegun, shownTime } from '../rows/expressions.ts';
 
 /** The form of a column's values: decides the type that SQLite returns and that a typed file format stores. */
 export type ViewType =
@@ -144,6 +144,12 @@ export function view(declaration: DeclaredView): View {
     from: typeof from === 'string' ? from : from.map(withDerived),
   };
 }
+
+/** An expression that a partial history can't know, as null if the history is partial. */
+export const unlessPartial = (sql: string): string => `iif(${isBegun}, NULL, ${sql})`;
+
+/** The words for a column with {@link unlessPartial}. */
+export const NULL_IF_PARTIAL = 'null if `v1_chain` has a `history_from`';
 
 const column = (type: ViewType, sql: string, help: string): ViewColumn => ({ type, sql, help });
 
