@@ -219,7 +219,9 @@ test('limits the number of running queries and the bytes of a result', async () 
   const running = Array.from({ length: SQL_LIMITS.atOnce }, () => waiting.run(queryOf('SELECT 1'), signal));
   await expect(waiting.run(queryOf('SELECT 1'), signal)).rejects.toMatchObject({
     status: 429,
+    code: 'RATE_LIMIT',
     message: '2 queries are running; cancel one, or wait until it ends',
+    headers: { 'retry-after': '1' },
   });
   resolve();
   expect((await Promise.allSettled(running)).map(({ status }) => status)).toEqual(['rejected', 'rejected']);

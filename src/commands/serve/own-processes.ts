@@ -132,6 +132,11 @@ const tooLargeError = (what: string, remedy = LIMITED): ApiError =>
 const cutError = (maxRows: number): ApiError =>
   tooLargeError(plural(maxRows, 'row'), maxRows < maxRowLimit ? `Raise max_rows, up to ${maxRowLimit}.` : LIMITED);
 
+const tooManyQueries = (): ApiError =>
+  new ApiError(429, `${atOnce} queries are running; cancel one, or wait until it ends`, 'RATE_LIMIT', {
+    headers: { 'retry-after': '1' },
+  });
+
 async function readOutput({ lines, ended }: OwnProcess): Promise<{ parts: Buffer[]; cut: boolean }> {
   const parts: Buffer[] = [];
   let bytes = 0;
@@ -160,8 +165,7 @@ export function queries({
   const running = new Set<OwnProcess>();
 
   function begin({ query, parameters, format, maxRows, timeout }: QueryRequest): OwnProcess {
-    if (running.size >= atOnce)
-      throw new ApiError(429, `${atOnce} queries are running; cancel one, or wait until it ends`);
+    if (running.size >= atOnce) throw tooManyQueries();
     const request: SqlRequest = { query, parameters, format: format === 'json' ? 'rows' : format };
     const limits = { '--timeout': timeout, '--max-memory': megabytes, '--max-rows': maxRows };
     const options = Object.entries(limits).flatMap(([name, limit]) => [name, `${limit}`]);
