@@ -7,6 +7,7 @@ import type { Connection } from './store/files/connection.ts';
 import { indexPath } from './store/files/database.ts';
 import {
   beginSnapshot,
+  historyFromOf,
   openForQueries,
   type Result,
   requireOnlyViews,
@@ -47,11 +48,11 @@ function* output(start: QueryStart): Generator<Uint8Array, QueryEnd> {
   const { directory, format, printable, maxRows } = start;
   const path = indexPath(directory);
   using db = onFile(path, () => openForQueries(directory));
-  const { result, blocks } = onFile(path, () => {
+  const { result, blocks, historyFrom } = onFile(path, () => {
     beginSnapshot(db);
-    return queryResult(db, start);
+    return { ...queryResult(db, start), historyFrom: historyFromOf(db) };
   });
-  const end: QueryEnd = { rows: 0, cut: false, blocks };
+  const end: QueryEnd = { rows: 0, cut: false, blocks, historyFrom };
   yield* inLargeParts(encoderOf(format, printable)(result.columns, firstRows(result.rows(), maxRows, end)));
   return end;
 }

@@ -1,6 +1,6 @@
 /** `stackside export` of rows: another implementation reads the files back, and exports continue each other. */
 import { Database } from 'bun:sqlite';
-import { afterAll, expect, spyOn, test } from 'bun:test';
+import { afterAll, describe, expect, spyOn, test } from 'bun:test';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
@@ -13,12 +13,14 @@ import { exportRows } from '../../src/commands/data/export.ts';
 import { createProgram } from '../../src/commands/program.ts';
 import { type Encode, encoderOf, inLargeParts, parquet } from '../../src/commands/query/formats.ts';
 import type { ExportFormat, ExportOptions } from '../../src/commands/query/options.ts';
+import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { indexPath } from '../../src/store/files/database.ts';
 import type { HeightSpan } from '../../src/store/model/block.ts';
 import { openForQueries, type SqlValue, withForms } from '../../src/store/sql/result.ts';
 import { blocksOf, viewNamed, viewResult } from '../../src/store/sql/view-rows.ts';
 import { views } from '../../src/store/views/views.ts';
-import { ingestOf, simulatedEvents } from '../support/data/ingest.ts';
+import { ingestOf, received, simulatedEvents } from '../support/data/ingest.ts';
+import { beginnings } from '../support/events/beginning.ts';
 
 const options = { seed: 2, blocks: 40, accounts: 8, transactionsPerBlock: 4 };
 const directory = ingestOf(simulatedEvents(options), { views: true });
@@ -129,6 +131,46 @@ test('an export prints its blocks and the height to continue from', async () => 
   expect(second.bytes).toEqual(outputOf(parquet, 'v1_events', { from: 21, to: 40 }));
 });
 
+describe('a partial history', () => {
+  const [beginning] = beginnings([...devnetEvents({ ...options, forkEvery: 0 })]).filter(({ height }) => height === 21);
+  const partial = ingestOf(beginning!.events.map(received), { views: true });
+  afterAll(() => partial[Symbol.dispose]());
+
+  const exportPartial = async (name: string, rows: Omit<ExportOptions, 'overwrite' | 'output'>): Promise<string> => {
+    printed.length = 0;
+    await exportRows(partial.path, { ...rows, output: pathOf(name), overwrite: false });
+    return printed.join('');
+  };
+
+  test('is named after an export', async () => {
+    expect(await exportPartial('partial.csv', { table: 'v1_balances' })).toBe(
+      `${pathOf('partial.csv')}: 0 rows\nThe index begins at block 21: older rows and all balances are missing, and sums that need them are null.\n`,
+    );
+  });
+
+  test('an export of older blocks names the first block', async () => {
+    const exporting = exportPartial('older.csv', { table: 'v1_events', toHeight: 20 });
+    await expect(exporting).rejects.toMatchObject({
+      message: 'The index has none of these blocks: it begins at height 21.',
+      remedy: 'Give higher heights.',
+    });
+  });
+});
+
+test('a misspelt view is rejected with the similar name', async () => {
+  await expect(exportTo('refused.csv', { table: 'v1_event' })).rejects.toMatchObject({
+    message: 'Unknown view v1_event. Did you mean v1_events?',
+  });
+});
+
+test('heights of a view without a range name the views that have one', async () => {
+  const exporting = exportTo('refused.csv', { table: 'v1_nfts', fromHeight: 5 });
+  await expect(exporting).rejects.toMatchObject({
+    message: "--from-height and --to-height don't apply to v1_nfts.",
+    remedy: expect.stringMatching(/^Omit them\. They apply to v1_blocks, .*v1_events, .*v1_miner_rewards\.$/),
+  });
+});
+
 test('the file extension selects format and compression', async () => {
   const { bytes, printed } = await exportTo('named.ndjson.zst', { query: 'SELECT 1 AS one' });
   expect(printed).toEndWith(': 1 row\n');
@@ -193,7 +235,7 @@ test('a row group ends at its row limit or its byte limit', async () => {
 
 test.each<[string, Omit<ExportOptions, 'overwrite' | 'output'>, string]>([
   ['an unknown view', { table: 'nothing' }, 'Unknown view nothing.'],
-  ['a view without its prefix', { table: 'events' }, 'Unknown view events.'],
+  ['a view without its prefix', { table: 'events' }, 'Unknown view events. Did you mean v1_events?'],
   ['heights of what has none', { table: 'v1_balances', toHeight: 1 }, "don't apply to v1_balances"],
   ['heights of a query', { query: 'SELECT 1', fromHeight: 1 }, "don't apply to --query"],
   [

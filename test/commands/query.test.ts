@@ -90,7 +90,7 @@ async function outputOf(start: QueryStart) {
 test('a query runs on a thread and returns its output in parts', async () => {
   const { text, end } = await outputOf(start(`${ENDLESS} LIMIT 30000`, { maxRows: 30_000 }));
   expect(text.split('\r\n').length).toBe(30_002);
-  expect(end).toEqual({ rows: 30_000, cut: false, blocks: null });
+  expect(end).toEqual({ rows: 30_000, cut: false, blocks: null, historyFrom: null });
 });
 
 /** A stream that fails with its nth write. */
@@ -115,7 +115,7 @@ test('a stream of a query reads it to its end, or ends its thread if a write fai
       const written = pipeline(stream, failingAt(nth)).then(() => 'written', String);
       expect([nth, await written]).toEqual([nth, nth > 4 ? 'written' : 'Error: full']);
       expect(terminate).toHaveBeenCalledTimes(1);
-      if (nth > 4) expect(result()).toEqual({ rows: 30_000, cut: false, blocks: null });
+      if (nth > 4) expect(result()).toEqual({ rows: 30_000, cut: false, blocks: null, historyFrom: null });
     }
   } finally {
     terminate.mockRestore();
@@ -125,7 +125,7 @@ test('a stream of a query reads it to its end, or ends its thread if a write fai
 test('a result stops at the row limit and is marked as cut', async () => {
   const { text, end } = await outputOf(start(ENDLESS, { maxRows: 3 }));
   expect(text).toBe('n\r\n1\r\n2\r\n3\r\n');
-  expect(end).toEqual({ rows: 3, cut: true, blocks: null });
+  expect(end).toEqual({ rows: 3, cut: true, blocks: null, historyFrom: null });
 });
 
 test("the main thread reports the thread's errors", async () => {

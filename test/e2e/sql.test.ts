@@ -1,8 +1,10 @@
 /** `stackside sql` as analysts run it. */
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { existsSync, openSync } from 'node:fs';
+import { devnetEvents } from '../../src/devnet/scenario.ts';
 import type { DataDirectory } from '../support/data/data-directory.ts';
-import { ingestOf, simulatedEvents } from '../support/data/ingest.ts';
+import { ingestOf, received, simulatedEvents } from '../support/data/ingest.ts';
+import { beginnings } from '../support/events/beginning.ts';
 import { until } from '../support/time/until.ts';
 import { command, finished, stackside } from './stackside.ts';
 
@@ -25,6 +27,18 @@ test('a query from stdin with more rows than --max-rows is cut, and the command 
       'The result has more rows. Only the first 2 are shown.\n' +
       'Raise --max-rows, or write the whole result with stackside export --query.\n',
   });
+});
+
+test('a query of a partial history names its first block on stderr', async () => {
+  const events = [...devnetEvents({ seed: 1, blocks: 6, accounts: 3, transactionsPerBlock: 1, forkEvery: 0 })];
+  const [beginning] = beginnings(events).filter(({ height }) => height === 4);
+  using partial = ingestOf(beginning!.events.map(received));
+  const { code, stdout, stderr } = await stackside('sql', 'SELECT 7 AS n', '--data', partial.path, '--format', 'csv');
+  expect([code, stdout, stderr]).toEqual([
+    0,
+    'n\r\n7\r\n',
+    'The index begins at block 4: older rows and all balances are missing, and sums that need them are null.\n',
+  ]);
 });
 
 test.each(['-- the tip\nSELECT 7 AS n', '--the tip\nSELECT 7 AS n', '--\nSELECT 7 AS n'])(

@@ -10,9 +10,10 @@ import { indexPath, journalPath } from '../../store/files/database.ts';
 import type { JournalReads } from '../../store/files/journal.ts';
 import { openWholeJournal } from '../../store/files/journal-link.ts';
 import { viewNamed } from '../../store/sql/view-rows.ts';
+import { views } from '../../store/views/views.ts';
 import { print, printLines, writeFile, writeLines } from '../cli/output.ts';
 import { type ExportFormat, type ExportOptions, endingOf, exportFormats, requireReadable } from '../query/options.ts';
-import { type QueryEnd, type QuerySource, type QueryStart, queryStream } from '../query/run.ts';
+import { printHistory, type QueryEnd, type QuerySource, type QueryStart, queryStream } from '../query/run.ts';
 
 /**
  * Writes the journal as a recording.
@@ -35,21 +36,21 @@ function* rowsOf(journal: JournalReads): Generator<string> {
   for (const entry of journal.after(0)) if (isRecordedPath(entry.path)) yield recordingRow(entry);
 }
 
-const heightsError = (name: string): OperatorError =>
-  new OperatorError(
-    `--from-height and --to-height don't apply to ${name}: its rows don't belong to blocks.`,
-    name === '--query' ? 'Add a condition to the query.' : 'Omit them.',
-  );
+const heightsError = (name: string, remedy: string): OperatorError =>
+  new OperatorError(`--from-height and --to-height don't apply to ${name}.`, remedy);
+
+const viewsWithHeights = views.filter(({ range }) => range !== null).map(({ name }) => name);
 
 /** @throws OperatorError if the options contradict each other */
 function toSource({ table, query, fromHeight, toHeight }: ExportOptions): QuerySource {
   const hasHeights = fromHeight !== undefined || toHeight !== undefined;
   if (query !== undefined) {
-    if (hasHeights) throw heightsError('--query');
+    if (hasHeights) throw heightsError('--query', 'Add a condition to the query.');
     return { sql: query };
   }
   const view = viewNamed(table ?? '');
-  if (view.range === null && hasHeights) throw heightsError(view.name);
+  if (view.range === null && hasHeights)
+    throw heightsError(view.name, `Omit them. They apply to ${viewsWithHeights.join(', ')}.`);
   return { view: view.name, heights: { from: fromHeight ?? null, to: toHeight ?? null } };
 }
 
@@ -109,6 +110,7 @@ export async function exportRows(directory: string, options: ExportOptions): Pro
   // The reader of stdout is gone, so the query need not end.
   if (end === null) process.exit();
   process.stderr.write(summary(output ?? 'stdout', end));
+  printHistory(end);
 }
 
 /** Refuses to overwrite one of the exported databases. @throws OperatorError */

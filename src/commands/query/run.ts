@@ -38,6 +38,16 @@ export interface QueryEnd {
   cut: boolean;
   /** The blocks of the rows; null if the rows belong to no blocks. */
   blocks: ExportedBlocks | null;
+  /** Height of the first block of a partial history; null for a whole history. */
+  historyFrom: number | null;
+}
+
+/** Describes a partial history on stderr, since its rows and sums would look complete. */
+export function printHistory({ historyFrom }: Pick<QueryEnd, 'historyFrom'>): void {
+  if (historyFrom === null) return;
+  process.stderr.write(
+    `The index begins at block ${historyFrom}: older rows and all balances are missing, and sums that need them are null.\n`,
+  );
 }
 
 /** A query reached a limit. */

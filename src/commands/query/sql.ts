@@ -7,7 +7,7 @@ import type { SqlParameter } from '../../store/sql/result.ts';
 import { isClosedOutput, printError, writeOutput } from '../cli/output.ts';
 import type { Encoding } from './formats.ts';
 import { BYTES_PER_MEGABYTE, requireReadable, type SqlOptions } from './options.ts';
-import { QueryLimitError, runQuery } from './run.ts';
+import { printHistory, QueryLimitError, runQuery } from './run.ts';
 
 const cutError = (rows: number): OperatorError =>
   new OperatorError(
@@ -20,8 +20,9 @@ async function queryOnce(directory: string, sql: string, options: SqlOptions): P
   requireReadable(format, process.stdout.isTTY);
   const start = { directory, source: { sql }, format, maxRows, printable: process.stdout.isTTY };
   const limits = { seconds: timeout, bytes: maxMemory * BYTES_PER_MEGABYTE };
-  const { rows, cut } = await runQuery(start, limits, writeOutput);
-  if (cut) throw cutError(rows);
+  const end = await runQuery(start, limits, writeOutput);
+  printHistory(end);
+  if (end.cut) throw cutError(end.rows);
 }
 
 /**

@@ -48,12 +48,19 @@ export function openForQueries(directory: string): Connection {
 
 const REMEDY = 'Correct the query; docs/sql.md and GET /stackside/v1/sql list the views and their columns.';
 
-/** A sentence with the view that a misspelt name in SQLite's error probably means; empty without such a name. */
-function suggestion(message: string): string {
-  const names = views.map(({ name }) => name);
-  const misspelt = message.match(/\bv1_\w+/gi)?.find((name) => !names.includes(name.toLowerCase()));
-  const similar = misspelt === undefined ? null : nearestName(misspelt.toLowerCase(), names);
+const viewNames = views.map(({ name }) => name);
+
+/** A sentence with the view that a misspelt name probably means; empty if no view has a similar name. */
+export function suggestedView(misspelt: string): string {
+  const name = misspelt.toLowerCase();
+  const similar = nearestName(name.startsWith('v1_') ? name : `v1_${name}`, viewNames);
   return similar === null ? '' : ` Did you mean ${similar}?`;
+}
+
+/** A sentence for the misspelt view in SQLite's error; empty without one. */
+function suggestion(message: string): string {
+  const misspelt = message.match(/\bv1_\w+/gi)?.find((name) => !viewNames.includes(name.toLowerCase()));
+  return misspelt === undefined ? '' : suggestedView(misspelt);
 }
 
 /** The place of a byte of a text, both counted from 1: `line 1, column 8`. */
@@ -275,6 +282,10 @@ export function withForms(
     },
   };
 }
+
+/** Height of the first block of a partial history, in the present snapshot; null for a whole history. */
+export const historyFromOf = (db: Connection): number | null =>
+  db.query<{ height: number | null }, []>('SELECT start_height AS height FROM progress').get()?.height ?? null;
 
 /**
  * Begins a snapshot of the index for all later reads. It ends with the connection.

@@ -7,7 +7,7 @@ import type { Connection } from '../files/connection.ts';
 import type { HeightSpan } from '../model/block.ts';
 import type { View, ViewColumn } from '../views/view.ts';
 import { views } from '../views/views.ts';
-import { type Result, type ResultColumn, resultOf } from './result.ts';
+import { type Result, type ResultColumn, resultOf, suggestedView } from './result.ts';
 
 /** A range of blocks of an export. */
 export interface ExportedBlocks {
@@ -21,7 +21,8 @@ export interface ExportedBlocks {
 export function viewNamed(name: string): View {
   const view = views.find((candidate) => candidate.name === name);
   if (view !== undefined) return view;
-  throw new OperatorError(`Unknown view ${name}.`, `Give one of ${views.map(({ name }) => name).join(', ')}.`);
+  const names = views.map(({ name }) => name);
+  throw new OperatorError(`Unknown view ${name}.${suggestedView(name)}`, `Give one of ${names.join(', ')}.`);
 }
 
 /**
@@ -41,6 +42,15 @@ function inBlocks(range: 'position' | 'block_height', { first, last }: ExportedB
   return `WHERE ${range} BETWEEN ${from} AND ${to}`;
 }
 
+/** The error for a range without blocks. @param last the last height of the range that may exist */
+function noBlocksError(lowest: number | null, highest: number | null, last: number): OperatorError {
+  const problem = (index: string): string => `The index has none of these blocks: it ${index}.`;
+  if (lowest === null || highest === null)
+    return new OperatorError(problem('has no block yet'), 'Wait for the first block.');
+  if (last < lowest) return new OperatorError(problem(`begins at height ${lowest}`), 'Give higher heights.');
+  return new OperatorError(problem(`ends at height ${highest}`), 'Give other heights, or wait for blocks.');
+}
+
 /**
  * The range of blocks between heights, in the present snapshot.
  * @throws OperatorError if it has no block
@@ -49,19 +59,18 @@ export function blocksOf(db: Connection, { from, to }: HeightSpan): ExportedBloc
   if (from !== null && to !== null && from > to) {
     throw new OperatorError(`--from-height ${from} is above --to-height ${to}.`, 'Give a range from low to high.');
   }
-  const [lowest, highest] =
-    db.query<[number | null, number | null], []>('SELECT min(height), max(height) FROM blocks').values()[0] ?? [];
-  const first = Math.max(from ?? 0, Number(lowest ?? 0));
-  const last = Math.min(to ?? Number.MAX_SAFE_INTEGER, Number(highest ?? -1));
+  const { lowest, highest } = db
+    .query<Record<'lowest' | 'highest', number | null>, []>(
+      'SELECT min(height) AS lowest, max(height) AS highest FROM blocks',
+    )
+    .get() ?? { lowest: null, highest: null };
+  const first = Math.max(from ?? 0, lowest ?? 0);
+  const last = Math.min(to ?? Number.MAX_SAFE_INTEGER, highest ?? -1);
   const row = db
     .query<{ hash: Uint8Array }, [number]>('SELECT index_block_hash AS hash FROM blocks WHERE height = ?1')
     .get(last);
   if (row === null || first > last) {
-    const tip = highest === null || highest === undefined ? 'has no block yet' : `ends at height ${highest}`;
-    throw new OperatorError(
-      `The index has none of these blocks: it ${tip}.`,
-      'Give other heights, or wait for blocks.',
-    );
+    throw noBlocksError(lowest, highest, last);
   }
   return { first, last, lastHash: row.hash };
 }
