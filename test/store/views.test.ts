@@ -26,7 +26,8 @@ afterAll(() => {
 const FORMS: Readonly<Record<ViewType, (value: unknown) => boolean>> = {
   integer: (value) => typeof value === 'number',
   boolean: (value) => value === 0 || value === 1,
-  text: (value) => typeof value === 'string',
+  // Hex has a type of its own.
+  text: (value) => typeof value === 'string' && !/^0x([0-9a-f]{2})+$/.test(value),
   hex: (value) => /^0x([0-9a-f]{2})*$/.test(String(value)),
   real: (value) => typeof value === 'number',
   amount: (value) => /^-?\d+$/.test(String(value)) && typeof value === 'string',

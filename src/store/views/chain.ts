@@ -4,6 +4,7 @@ import { DEPLOYMENTS, storedTenureCause } from '../rows/enums.ts';
 import { isBegun } from '../rows/expressions.ts';
 import {
   amount,
+  blockHeight,
   bytes,
   CALL,
   clarityValue,
@@ -40,14 +41,14 @@ const blocks = view({
   name: 'blocks',
   help: 'One row per block of the canonical chain.',
   columns: {
-    block_height,
+    block_height: blockHeight,
     block_hash: hex('b.block_hash', 'Hash of the block'),
     index_block_hash,
-    index_block_hash_bytes: bytes('b.index_block_hash', 'Index block hash as bytes, which an index finds'),
+    index_block_hash_bytes: bytes('b.index_block_hash', 'Index block hash as bytes'),
     parent_block_hash: hex('b.parent_block_hash', 'Hash of the parent'),
     parent_index_block_hash: hex('b.parent_index_block_hash', 'Index block hash of the parent'),
     block_time: time('b.block_time', 'Time of the block'),
-    block_time_unix: integer('b.block_time', 'Time of the block in Unix seconds, which an index finds'),
+    block_time_unix: integer('b.block_time', 'Time of the block in Unix seconds'),
     tenure_height: integer('b.tenure_height', 'Height of the tenure; null if the node did not send it'),
     burn_block_height: integer('b.burn_block_height', 'Height of the Bitcoin block that anchors the block'),
     burn_block_hash: hex('b.burn_block_hash', 'Hash of the Bitcoin block'),
@@ -163,7 +164,7 @@ const orphanedBlocks = view({
     block_height: integer('o.height', 'Height of the block'),
     block_hash: hex('o.block_hash', 'Hash of the block'),
     index_block_hash: hex('o.index_block_hash', 'Index block hash of the block'),
-    index_block_hash_bytes: bytes('o.index_block_hash', 'Index block hash as bytes, which an index finds'),
+    index_block_hash_bytes: bytes('o.index_block_hash', 'Index block hash as bytes'),
     parent_index_block_hash: hex('o.parent_index_block_hash', 'Index block hash of the parent'),
     burn_block_height: integer('o.burn_block_height', 'Height of the Bitcoin block that anchors the block'),
     burn_block_hash: hex('o.burn_block_hash', 'Hash of the Bitcoin block'),
@@ -188,7 +189,7 @@ const burnBlocks = view({
   columns: {
     burn_block_height: integer('a.height', 'Height of the Bitcoin block'),
     burn_block_hash: hex('a.hash', 'Hash of the Bitcoin block'),
-    burn_block_hash_bytes: bytes('a.hash', 'Hash as bytes, which an index finds'),
+    burn_block_hash_bytes: bytes('a.hash', 'Hash as bytes'),
     burn_block_time: time('a.time', 'Time of the Bitcoin block'),
     first_block_height: ofAnchored('first_block', 'Height of the first block that the Bitcoin block anchors'),
     block_count: ofAnchored('blocks', 'Number of blocks that the Bitcoin block anchors'),

@@ -2,6 +2,7 @@
 import { EVENT_KIND, storedEventKind } from '../rows/enums.ts';
 import {
   amount,
+  blockHeight,
   boolean,
   clarityValue,
   hexOrNull,
@@ -99,7 +100,7 @@ const principalTransactions = view({
   help: 'One row per transaction of the canonical chain and principal that took part in it.',
   columns: {
     principal: text('p.address', 'Address or contract identifier'),
-    block_height,
+    block_height: blockHeight,
     tx_index,
     position: positionOf('pt'),
     tx_id,

@@ -4,6 +4,7 @@ import { storedBnsOperation, storedFamily, storedNameOperation, TOKEN } from '..
 import { isBegun } from '../rows/expressions.ts';
 import {
   amount,
+  blockHeight,
   bytes,
   clarityValue,
   fineTime,
@@ -17,12 +18,13 @@ import {
   text,
   time,
   unlessPartial,
+  type ViewColumn,
   view,
   word,
 } from './view.ts';
 
-const { block_height, position, tx_id, tx_id_bytes, block_time } = positionColumns;
-const place = { block_height, position, tx_id, tx_id_bytes, block_time };
+const { position, tx_id, tx_id_bytes, block_time } = positionColumns;
+const place = { block_height: blockHeight, position, tx_id, tx_id_bytes, block_time };
 
 const someStx = "a.balance <> 'A0'";
 const someOfToken = "f.balance <> 'A0'";
@@ -93,9 +95,9 @@ const nfts = view({
   columns: {
     asset_identifier: text('a.identifier', 'Token'),
     value: clarityValue(hex('i.value', 'Instance as a serialized Clarity value')),
-    value_bytes: bytes('i.value', 'Instance as bytes, which an index finds'),
+    value_bytes: bytes('i.value', 'Instance as bytes; give `asset_identifier` too, so that an index finds it'),
     owner: text('owner.address', 'Owner; null for an instance that was burnt'),
-    block_height,
+    block_height: blockHeight,
     position,
     tx_id,
     tx_id_bytes,
@@ -134,6 +136,9 @@ const minerRewards = view({
 /** Returns SQL for the hex of a serialized Clarity buffer that contains a text. */
 const bufferOf = (text: string): string => `'02' || printf('%08x', length(${text})) || lower(hex(${text}))`;
 
+/** A column of hex whose expression makes the digits. */
+const derivedHex = (sql: string, help: string): ViewColumn => ({ type: 'hex', sql, help });
+
 const REVOKED = storedNameOperation.numberOf('name-revoke');
 
 const names = view({
@@ -145,7 +150,7 @@ const names = view({
     is_active: integer(`o.operation <> ${REVOKED}`, '0 if the last operation revoked the name'),
     operated_by: text('p.address', 'Principal that made the last operation: after a transfer, the former owner'),
     ...place,
-    token_value: text(
+    token_value: derivedHex(
       `'0x0c00000002046e616d65' || ${bufferOf('substr(o.name, 1, length(o.name) - length(o.namespace) - 1)')} ||
       '096e616d657370616365' || ${bufferOf('o.namespace')}`,
       'Serialized Clarity value of the NFT of `bns::names`: `v1_nfts` has its owner',
@@ -166,7 +171,7 @@ const bnsNames = view({
     name: text('o.name', 'Name with its namespace, such as `alice.btc`'),
     namespace: text('o.namespace', 'Namespace'),
     token_id: integer('o.bns_id', 'Number of the NFT'),
-    token_value: text(
+    token_value: derivedHex(
       "CAST('0x01' || printf('%032x', o.bns_id) AS TEXT)",
       'Serialized Clarity value of the NFT: `v1_nfts` has its owner',
     ),

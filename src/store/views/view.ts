@@ -242,13 +242,17 @@ export const PER_SECOND = { microseconds: 1_000_000, milliseconds: 1_000 } as co
 export const positionOf = (table: string): ViewColumn =>
   integer(`${table}.position`, `Place of the transaction in the chain: height * 2^${PLACE_BITS} + place in the block`);
 
+/** The height of a block `b`, without a hint about searches. */
+export const blockHeight = integer('b.height', 'Height of the block');
+
 /** The columns for the place of a transaction `t` in its block `b`. */
 export const placeColumns = {
-  block_height: integer('b.height', 'Height of the block'),
+  // For a range, SQLite reads all transactions and looks up the block of each.
+  block_height: integer('b.height', 'Height of the block; use `position` for ranges'),
   tx_index: integer('t.tx_index', 'Index of the transaction in the block, as the node gives it'),
   position: positionOf('t'),
   tx_id: hex('t.tx_id', 'Transaction id'),
-  tx_id_bytes: bytes('t.tx_id', 'Transaction id as bytes, which an index finds'),
+  tx_id_bytes: bytes('t.tx_id', 'Transaction id as bytes'),
   block_time: time(shownTime, 'Time of the block, or of block 0 for its transactions, which block 1 includes'),
 } satisfies Record<string, ViewColumn>;
 

@@ -29,7 +29,7 @@ const mempool = view({
   help: 'One row per transaction that was announced and is not on the canonical chain.',
   columns: {
     tx_id: hex('m.tx_id', 'Transaction id'),
-    tx_id_bytes: bytes('m.tx_id', 'Transaction id as bytes, which an index finds'),
+    tx_id_bytes: bytes('m.tx_id', 'Transaction id as bytes'),
     status: word('m.state', storedMempoolState, 'Status', (state) => mempoolStatuses[state]),
     receipt_time: fineTime('m.received_at', PER_SECOND.microseconds, 'Time when the transaction arrived'),
     receipt_block_height: integer('m.receipt_block_height', 'Height of the chain at that time'),
