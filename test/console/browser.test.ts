@@ -1169,6 +1169,9 @@ browserTest('a query runs on request, shows its rows, is saved, and can be cance
   await page.getByRole('alert').getByText('line 2, column 3').waitFor();
   expect(await result.count()).toBe(0);
   expect(new URL(page.url()).searchParams.get('q')).toBe('SELECT 1,\n  <b>');
+  await page.getByRole('link', { name: 'Size of blocks' }).click();
+  await until(async () => (await editor.inputValue()).includes('DESC LIMIT 200'));
+  expect(await page.getByRole('alert').getByText('line 2, column 3').count()).toBe(0);
   await editor.fill('WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c) SELECT count(*) FROM c');
   await page.getByRole('button', { name: 'Run' }).click();
   await page.getByRole('button', { name: 'Cancel' }).click();

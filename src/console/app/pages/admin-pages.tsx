@@ -27,7 +27,7 @@ export const ADMIN_PAGES: Readonly<Record<AdminPage, (params: Params) => Compone
   delivery: signedInPage('Delivery', ({ id = '', delivery = '' }) => <Delivery hook={id} id={delivery} />),
   system: () => <System />,
   sql: () => (
-    <Page title="SQL" lead="Queries of the index, which only read.">
+    <Page title="SQL" lead="Read-only queries of the index.">
       <SignedIn operator>
         <Sql />
       </SignedIn>

@@ -54,6 +54,7 @@ export function Sql() {
   const editor = useRef<HTMLTextAreaElement>(null);
   const { run, cancel, problem, busy } = useAction<string>();
   const [queryResult, setQueryResult] = useState<QueryResult | null>(null);
+  const [lastQuery, setLastQuery] = useState('');
   useEffect(() => {
     if (editor.current !== null && queryText !== '') editor.current.value = queryText;
   }, [queryText]);
@@ -63,6 +64,7 @@ export function Sql() {
     const query = editor.current?.value.trim() ?? '';
     if (busy || query === '') return;
     go(withQuery({ [QUERY]: query }), { replace: true });
+    setLastQuery(query);
     run((signal) => work(query, signal), String);
   }
 
@@ -83,7 +85,7 @@ export function Sql() {
       return `Saved query.${format}`;
     });
 
-  // The error of a query never stands above the rows of another.
+  // The error of a query never stands below another query, or above the rows of another.
   const isOutdated = problem !== null && queryResult?.query !== queryText;
   return (
     <>
@@ -116,7 +118,7 @@ export function Sql() {
               <Button text="CSV" disabled={busy} onClick={() => download('csv')} />
               <Button text="Parquet" disabled={busy} onClick={() => download('parquet')} />
             </div>
-            <Problem text={problem} />
+            <Problem text={lastQuery === queryText ? problem : null} />
             {views.data === null ? null : (
               <p class="quiet">
                 Examples:{' '}
