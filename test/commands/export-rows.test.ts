@@ -144,14 +144,14 @@ describe('a partial history', () => {
 
   test('is named after an export', async () => {
     expect(await exportPartial('partial.csv', { table: 'v1_balances' })).toBe(
-      `${pathOf('partial.csv')}: 0 rows\nThe index begins at block 21: older rows and all balances are missing, and sums that need them are null.\n`,
+      `${pathOf('partial.csv')}: 0 rows\nThe index starts at block 21: older rows and all balances are missing, and sums that need them are null.\n`,
     );
   });
 
   test('an export of older blocks names the first block', async () => {
     const exporting = exportPartial('older.csv', { table: 'v1_events', toHeight: 20 });
     await expect(exporting).rejects.toMatchObject({
-      message: 'The index has none of these blocks: it begins at height 21.',
+      message: 'The index has none of these blocks: it starts at height 21.',
       remedy: 'Give higher heights.',
     });
   });

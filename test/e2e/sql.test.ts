@@ -37,7 +37,7 @@ test('a query of a partial history names its first block on stderr', async () =>
   expect([code, stdout, stderr]).toEqual([
     0,
     'n\r\n7\r\n',
-    'The index begins at block 4: older rows and all balances are missing, and sums that need them are null.\n',
+    'The index starts at block 4: older rows and all balances are missing, and sums that need them are null.\n',
   ]);
 });
 

@@ -46,7 +46,7 @@ export interface QueryEnd {
 export function printHistory({ historyFrom }: Pick<QueryEnd, 'historyFrom'>): void {
   if (historyFrom === null) return;
   process.stderr.write(
-    `The index begins at block ${historyFrom}: older rows and all balances are missing, and sums that need them are null.\n`,
+    `The index starts at block ${historyFrom}: older rows and all balances are missing, and sums that need them are null.\n`,
   );
 }
 

@@ -47,7 +47,7 @@ function noBlocksError(lowest: number | null, highest: number | null, last: numb
   const problem = (index: string): string => `The index has none of these blocks: it ${index}.`;
   if (lowest === null || highest === null)
     return new OperatorError(problem('has no block yet'), 'Wait for the first block.');
-  if (last < lowest) return new OperatorError(problem(`begins at height ${lowest}`), 'Give higher heights.');
+  if (last < lowest) return new OperatorError(problem(`starts at height ${lowest}`), 'Give higher heights.');
   return new OperatorError(problem(`ends at height ${highest}`), 'Give other heights, or wait for blocks.');
 }
 

@@ -178,7 +178,7 @@ const endedColumns: typeof stakerColumns = {
 
 const stakers = view({
   name: 'stakers',
-  help: 'One row per staker of STX without a bond under pox-5, with the current state. If a bond locked the STX, the staker has a row if it earned rewards.',
+  help: 'One row per staker of STX without a bond under pox-5, with the current state. A staker whose STX a bond locked has a row if it earned rewards.',
   columns: stakerColumns,
   from: [
     {
