@@ -365,8 +365,10 @@ test('a client has at most 50 readers, and others can still connect', async () =
   const refused = [await connect(), await wait()];
   expect(refused.map(({ status }) => status)).toEqual([429, 429]);
   expect(await refused[0]!.json()).toMatchObject({
+    code: 'RATE_LIMIT',
     message: 'Your address already has 50 readers of changes; end one of them',
   });
+  expect(refused[1]!.headers.get('retry-after')).toBe('1');
   address = '192.0.2.2';
   expect((await connect()).status).toBe(200);
   address = '192.0.2.1';

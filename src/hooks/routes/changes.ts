@@ -271,7 +271,12 @@ function clientReaders() {
     /** @throws ApiError 429 if a client has the maximum of readers */
     requirePlace(client: string): void {
       if ((counts.get(client) ?? 0) < MAX_CLIENT_READERS) return;
-      throw new ApiError(429, `Your address already has ${MAX_CLIENT_READERS} readers of changes; end one of them`);
+      throw new ApiError(
+        429,
+        `Your address already has ${MAX_CLIENT_READERS} readers of changes; end one of them`,
+        'RATE_LIMIT',
+        { headers: { 'retry-after': '1' } },
+      );
     },
     /** Counts a reader. @returns a function that ends its count */
     enter(client: string): () => void {
