@@ -241,8 +241,7 @@ function answerRequest(message: unknown, perform: Perform): object | undefined {
   if (typeof method !== 'string') return invalidRequest(message);
   if (!('id' in message)) return undefined;
   if (typeof id !== 'string' && !(typeof id === 'number' && Number.isInteger(id))) {
-    const data = '"id" must be provided, a string or an integer.';
-    return failure(null, { message: 'Internal error', code: -32603, data });
+    return refusedRequest('"id" must be provided, a string or an integer.');
   }
   if (typeof id === 'string' && id.length > MAX_ID) return refusedRequest(longerThan('id', MAX_ID));
   if (method !== 'subscribe' && method !== 'unsubscribe') {

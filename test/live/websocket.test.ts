@@ -58,7 +58,7 @@ describe('a request is rejected', () => {
   const invalid = (data: string) => ({ message: 'Invalid params', code: -32602, data });
   const request = (data: unknown) => ({ message: 'Invalid request', code: -32600, data });
   const noName = invalid('subscription requests must include an event name');
-  const noId = { message: 'Internal error', code: -32603, data: '"id" must be provided, a string or an integer.' };
+  const noId = request('"id" must be provided, a string or an integer.');
   const cases: [message: unknown, id: unknown, error: object][] = [
     [{ jsonrpc: '2.0', id: 1, method: 'nope' }, 1, { message: 'Method not found', code: -32601 }],
     [{ jsonrpc: '2.0', id: 1, method: 'subscribe' }, 1, noName],
