@@ -19,6 +19,7 @@ import {
   type FilterType,
   filterSchemas,
 } from '../../src/hooks/definition/filter-schemas.ts';
+import { operationsOf } from '../../src/hooks/evaluation/operations.ts';
 import { payloadText } from '../../src/hooks/evaluation/payload.ts';
 import { Matcher, ownTransactions, toConditions } from '../../src/hooks/matching/matching.ts';
 import { chainhooksPage, filterTypes, filterTypesFile, pageWithFilters } from '../support/generate/filter-types.ts';
@@ -273,6 +274,16 @@ describe('the rules', () => {
     expect(right.map(fits)).toEqual([true, true, true, true]);
     const wrong = [{ equals: 'order' }, { equals: `${hex}37` }, { contains: 'R 7' }];
     expect([...wrong, { equals: 'order 7', contains: '8' }].map(fits)).toEqual([false, false, false, false]);
+  });
+
+  test.each(transfersWithMemo(utf8Bytes('order 7')))('operations contain a memo of the %s', (_from, block) => {
+    const options = { decode_clarity_values: true };
+    const operations = operationsOf(block.transactions[0]!, { options, findFunction: () => undefined });
+    const hex = toHex(utf8Bytes('order 7'));
+    const metadata = { memo: 'order 7', memo_hex: expect.stringMatching(new RegExp(`^${hex}(00)*$`)) };
+    const withMemo = operations.filter((item) => item.type === 'token_transfer' && item.metadata !== undefined);
+    // The operation of the sender, and the one of the recipient.
+    expect(withMemo.slice(-2)).toMatchObject([{ metadata }, { account: { address: B }, metadata }]);
   });
 
   test('a memo and a minimum amount must match the same transfer', () => {

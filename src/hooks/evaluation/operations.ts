@@ -6,6 +6,7 @@
 import { poisonMicroblockFields, tenureChangeFields } from '../../api/shared/transaction-parts.ts';
 import { memoize } from '../../base/cache.ts';
 import type { Block, ChainEvent, ChainTransaction } from '../../chain/block.ts';
+import { memoBytes } from '../../chain/memo-transfers.ts';
 import { type AbiFunction, contractFunctions, typedArguments } from '../../codec/abi.ts';
 import { decodeClarity } from '../../codec/clarity.ts';
 import { clarityRepr, clarityTypeOf, UNKNOWN_TYPE } from '../../codec/clarity-text.ts';
@@ -131,14 +132,15 @@ function amountOf(event: AssetEvent, sign: '+' | '-') {
   return { amount: { value, currency } };
 }
 
-function assetOperations(event: AssetEvent, { options }: Detail): Operation[] {
-  const memo = event.kind === 'stx' && event.memo !== null ? { metadata: serializedMemo(event.memo, options) } : {};
+/** @param memo of an STX transfer; null if there is none */
+function assetOperations(event: AssetEvent, memo: Uint8Array | null, { options }: Detail): Operation[] {
+  const metadata = memo === null ? {} : { metadata: serializedMemo(memo, options) };
   const party = (address: string | null) => account(address ?? '');
   switch (event.action) {
     case 'transfer':
       return [
-        { type: 'token_transfer', ...party(event.sender), ...amountOf(event, '-'), ...memo },
-        { type: 'token_transfer', ...party(event.recipient), ...amountOf(event, '+'), ...memo },
+        { type: 'token_transfer', ...party(event.sender), ...amountOf(event, '-'), ...metadata },
+        { type: 'token_transfer', ...party(event.recipient), ...amountOf(event, '+'), ...metadata },
       ];
     case 'mint':
       return [{ type: 'token_mint', ...party(event.recipient), ...amountOf(event, '+') }];
@@ -147,7 +149,13 @@ function assetOperations(event: AssetEvent, { options }: Detail): Operation[] {
   }
 }
 
-function eventOperations(event: ChainEvent, detail: Detail): Operation[] {
+/** @param next the event after this one; null if it is the last event */
+function eventOperations(
+  transaction: ChainTransaction,
+  event: ChainEvent,
+  next: ChainEvent | null,
+  detail: Detail,
+): Operation[] {
   switch (event.kind) {
     case 'contract_log': {
       const value = serializedValue(event.value, detail.options);
@@ -162,8 +170,10 @@ function eventOperations(event: ChainEvent, detail: Detail): Operation[] {
     // The types of operations are published, and receivers check them.
     case 'unknown':
       return [];
+    case 'stx':
+      return assetOperations(event, memoBytes(transaction, event, next), detail);
     default:
-      return assetOperations(event, detail);
+      return assetOperations(event, null, detail);
   }
 }
 
@@ -171,10 +181,11 @@ function eventOperations(event: ChainEvent, detail: Detail): Operation[] {
 export function operationsOf(transaction: ChainTransaction, detail: Detail) {
   const operations = payloadOperations(transaction, detail);
   const isTransfer = transaction.payload.type === 'token_transfer';
-  for (const event of transaction.events) {
+  const events = [...transaction.events];
+  for (const [index, event] of events.entries()) {
     // The payload's operations include this transfer.
     if (isTransfer && event.kind === 'stx' && event.action === 'transfer') continue;
-    operations.push(...eventOperations(event, detail));
+    operations.push(...eventOperations(transaction, event, events[index + 1] ?? null, detail));
   }
   return operations.map(({ type, ...rest }, index) => ({
     operation_identifier: { index },
