@@ -152,5 +152,8 @@ test('rejects mistakes with errors that name them', async () => {
   ];
   for (const [args, text] of messages)
     expect([args, await problem(...args)]).toEqual([args, expect.stringContaining(text)]);
+  expect(await problemOf('hooks', 'list', '--url', server.events, '--data', data())).toContain(
+    'answers 404.\nGive the URL of the API with --url; this may be the event port.',
+  );
   expect(await problemOf('hooks', 'list', '--url', 'http://127.0.0.1:9')).toContain('No Stackside answers');
 });

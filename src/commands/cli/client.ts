@@ -136,11 +136,10 @@ function checkAnswer<Schema extends TSchema>(schema: Schema, url: string, body: 
 async function callServer(connection: Connection, method: string, path: string, payload?: unknown): Promise<unknown> {
   const { status, body } = await askServer(connection, method, path, payload);
   if (status >= 200 && status < 300) return body;
-  const problem = Value.Check(ErrorBody, body)
-    ? body.details
-    : `${withoutCredentials(connection.url)} answers ${status}`;
+  const isError = Value.Check(ErrorBody, body);
+  const problem = isError ? body.details : `${withoutCredentials(connection.url)} answers ${status}`;
   const text = status === BAD_REQUEST ? `The server rejected the request: ${withOptions(problem)}` : problem;
-  throw new OperatorError(withFullStop(text), remedyFor(status));
+  throw new OperatorError(withFullStop(text), remedyFor(status, isError));
 }
 
 /** Returns an error with the options of `stackside hooks` in place of the fields that they set. */
@@ -150,10 +149,12 @@ const withOptions = (problem: string): string =>
     (_, field: string) => `--${field.replace('_', '-')}`,
   );
 
-function remedyFor(status: number): string {
+/** @param isError whether the body is an error of Stackside's API */
+function remedyFor(status: number, isError: boolean): string {
   if (status === UNAUTHORIZED) {
     return `Give the data directory of that server with --data, the file of its admin key with --admin-key, or one of its keys in ${settings.hookKey.variables[0]}.`;
   }
+  if (status === NOT_FOUND && !isError) return 'Give the URL of the API with --url; this may be the event port.';
   if (status === NOT_FOUND) {
     return '`stackside hooks list` prints the ids of chainhooks, and `stackside hooks deliveries` the ids of deliveries.';
   }
