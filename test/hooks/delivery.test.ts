@@ -502,7 +502,7 @@ describe("the operator's alert for an ended hook", () => {
     const [alert, ...more] = alertsOf('chainhook.interrupted', below) as [Received];
     expect(more).toEqual([]);
     const { interrupted_reason: reason } = await server.status(below);
-    const about = { type: 'chainhook.interrupted', uuid: below, name: 'test' };
+    const about = { type: 'chainhook.interrupted', uuid: below, consumer: 'default', name: 'test' };
     expect(alert.payload).toEqual({ ...about, reason, at: now / 1_000 });
     expect(alert.headers['webhook-signature']).toBe(signatureOf(secret, alert));
     expect(alert.headers['user-agent']).toMatch(/^stackside\/\d/);

@@ -55,7 +55,7 @@ export function alerts(options: AlertOptions) {
 
   async function sendAlert({ url, stop }: Alert, signal: AbortSignal): Promise<void> {
     const { type, uuid, consumer, name, reason, stoppedAt } = stop;
-    const text = JSON.stringify({ type, uuid, name, reason, at: Math.floor(stoppedAt / 1000) });
+    const text = JSON.stringify({ type, uuid, consumer, name, reason, at: Math.floor(stoppedAt / 1000) });
     const body = Buffer.from(text);
     const id = webhookId(logIdentity(), `${uuid}/${type}/${random.uuid()}`, text);
     for (let attempts = 1; !signal.aborted; attempts++) {
