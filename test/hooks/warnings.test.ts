@@ -156,6 +156,12 @@ test.each<[warning: string, filter: object]>([
   ],
   [`memo.equals: a memo has at most 34 bytes${NEVER}`, { type: 'stx_transfer', memo: { equals: 'a'.repeat(35) } }],
   [`memo.contains: a memo has at most 34 bytes${NEVER}`, { type: 'stx_transfer', memo: { contains: 'é'.repeat(18) } }],
+  ...[{ equals: 'order 7 ' }, { equals: 'order\u00007' }, { contains: 'r  7' }, { contains: '7\n' }].map(
+    (memo): [string, object] => [
+      `memo.${Object.keys(memo)[0]}: the readable text of a memo has single blanks, no control characters and trimmed ends${NEVER}`,
+      { type: 'stx_transfer', memo },
+    ],
+  ),
 ])('warns with %s: %p', async (warning, filter) => {
   expect(await warningsOf({ type: 'coinbase' }, filter)).toEqual([`filters.events.1.${warning}`]);
 });
@@ -187,6 +193,8 @@ test("doesn't warn about filters that can match", async () => {
       { type: 'contract_call', argument: { index: 0, equals: '(tuple (a "x(") (b (list u1 \'ST1)))' } },
       { type: 'contract_call', argument: { index: 0, equals: 'a (text' } },
       { type: 'stx_transfer', memo: { equals: 'order 0xzz', contains: '0xzz' } },
+      { type: 'stx_transfer', memo: { equals: 'order 7', contains: ' 7' } },
+      { type: 'stx_transfer', memo: { contains: 'order ' } },
       { type: 'stx_transfer', memo: { equals: `0x${'61'.repeat(34)}`, contains: 'é'.repeat(17) } },
       { type: 'nft_transfer', asset_identifier: `${CONTRACT}::ape`, value: 7 },
       { type: 'nft_transfer', asset_identifier: `${CONTRACT}::odd`, value: 7 },

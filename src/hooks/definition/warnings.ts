@@ -5,7 +5,7 @@ import type { Network } from '../../chain/network.ts';
 import { type AbiType, abiTypeString, contractNames, valueTypes } from '../../codec/abi.ts';
 import { DEPLOYED_NAME_PATTERN, isVersionOf, parseStacksAddress, splitPrincipal } from '../../codec/address.ts';
 import { type ClarityValue, decodeClarity, MAX_UINT } from '../../codec/clarity.ts';
-import { utf8Bytes } from '../../codec/utf8.ts';
+import { memoText, utf8Bytes } from '../../codec/utf8.ts';
 import { literalOf, serializedForms } from '../../codec/value-condition.ts';
 import type { HookDefinition } from './definition.ts';
 import type { Filter } from './filter-schemas.ts';
@@ -63,6 +63,14 @@ function* impossibleValues(filter: Filter): Iterable<Warning> {
 const HEX = /^0x([0-9a-fA-F]{2})+$/;
 /** Maximum bytes of a memo. */
 const MAX_MEMO_BYTES = 34;
+const READABLE = 'the readable text of a memo has single blanks, no control characters and trimmed ends';
+
+/** Reports whether a memo can have a readable text, or contain it. */
+function isReadable(text: string, parameter: string): boolean {
+  // A part of a memo may start or end with a blank.
+  const memo = parameter === 'contains' ? `x${text}x` : text;
+  return memoText(utf8Bytes(memo)) === memo;
+}
 
 /** Finds texts that no memo can contain, and hex that isn't complete. */
 function* memoWarnings(filter: Filter): Iterable<Warning> {
@@ -74,6 +82,7 @@ function* memoWarnings(filter: Filter): Iterable<Warning> {
       yield [`memo.${name}`, `a memo has at most ${MAX_MEMO_BYTES} bytes; ${NEVER}`];
     else if (isHex)
       yield ['memo.equals', 'hex needs an even number of digits after 0x; only a memo with exactly this text matches'];
+    else if (!isReadable(text, name)) yield [`memo.${name}`, `${READABLE}; ${NEVER}`];
   }
 }
 
