@@ -2,6 +2,7 @@
  * Rate limits of clients: each address and each key may send a number of requests a minute. Expensive requests count as
  * several. All threads of a process share the counts. Their memory has a fixed size, even if a client has many addresses.
  */
+import { OperatorError } from '../base/errors.ts';
 import { fileText } from '../base/files.ts';
 import { digestOfKey, type KeyLine, keyLines, wrongLine } from '../base/key-file.ts';
 import { ApiError } from './errors.ts';
@@ -25,12 +26,34 @@ function parseReadKey({ line, name, digest, rest: [limit] }: KeyLine, file: stri
   return { name, digest, perMinute };
 }
 
-/** Reads the keys of a file's text. @throws OperatorError naming the line */
-export const readKeysIn = (text: string, file: string): ReadKey[] =>
-  keyLines(text, file, KEY_FORMAT, 1).map((line) => parseReadKey(line, file));
+/** Reads the keys of a file's text. @throws OperatorError naming the line that is invalid or repeats a key */
+export function readKeysIn(text: string, file: string): ReadKey[] {
+  const lineOf = new Map<string, number>();
+  return keyLines(text, file, KEY_FORMAT, 1).map((parsed) => {
+    const { line, digest } = parsed;
+    const hex = digest.toHex();
+    const first = lineOf.get(hex);
+    if (first !== undefined) {
+      throw new OperatorError(
+        `Line ${line} of ${file} has the same key as line ${first}.`,
+        'Remove one of the two lines, or write another key.',
+      );
+    }
+    lineOf.set(hex, line);
+    return parseReadKey(parsed, file);
+  });
+}
 
-/** Reads the keys of a file. @throws OperatorError if the file can't be read, or with the number of an invalid line */
-export const readKeysOf = (file: string): ReadKey[] => readKeysIn(fileText(file, 'Check --read-keys.'), file);
+/**
+ * Reads the keys of a file.
+ * @param perMinute of clients without a key; 0: only keys may read
+ * @throws OperatorError if the file can't be read, for an invalid line, or if nobody could read
+ */
+export function readKeysOf(file: string, perMinute: number | null): ReadKey[] {
+  const keys = readKeysIn(fileText(file, 'Check --read-keys.'), file);
+  if (keys.length > 0 || perMinute !== 0) return keys;
+  throw new OperatorError(`${file} has no keys, and --rate-limit 0 requires one.`, 'Add a key, or raise --rate-limit.');
+}
 
 /** A client as it is counted. */
 interface Client {

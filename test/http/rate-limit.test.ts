@@ -1,5 +1,7 @@
 /** Rate limits: the requests that a client may send in any minute, regardless of other clients and of its number of addresses. */
 import { expect, test } from 'bun:test';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import fc from 'fast-check';
 import { ApiError } from '../../src/http/errors.ts';
 import {
@@ -8,7 +10,9 @@ import {
   type RateLimiterOptions,
   RateTable,
   readKeysIn,
+  readKeysOf,
 } from '../../src/http/rate-limit.ts';
+import { dataDirectory } from '../support/data/data-directory.ts';
 import { assertProperty } from '../support/property.ts';
 
 const BEGAN = Date.parse('2026-01-01');
@@ -181,6 +185,25 @@ test('with a limit of 0 for addresses, only requests with a key are answered', (
   expect(limits.charge(limits.clientOf(key('first-key-of-alice'), ''), 1)).toMatchObject({
     ratelimit: '"key";r=4;t=12',
   });
+});
+
+test('a key file with the same key twice is rejected with both lines', () => {
+  const digest = new Bun.CryptoHasher('sha256').update('key-of-bob').digest('hex');
+  for (const second of ['carol key-of-bob', 'bob key-of-bob 7', `carol sha256:${digest}`]) {
+    expect(() => readKeysIn(`bob key-of-bob\n\n${second}`, 'keys')).toThrow(
+      'Line 3 of keys has the same key as line 1.',
+    );
+  }
+  expect(readKeysIn('bob key-of-bob\nbob next-key-of-bob', 'keys')).toHaveLength(2);
+});
+
+test('a file without a key is rejected if only keys may read', () => {
+  using directory = dataDirectory();
+  const file = join(directory.path, 'keys');
+  writeFileSync(file, '# alice first-key-of-alice\n');
+  expect(readKeysOf(file, 600)).toEqual([]);
+  expect(readKeysOf(file, null)).toEqual([]);
+  expect(() => readKeysOf(file, 0)).toThrow(`${file} has no keys, and --rate-limit 0 requires one.`);
 });
 
 test('a key file is read, or rejected with the line number', () => {
