@@ -3,7 +3,12 @@ import { expect, test } from 'bun:test';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { demoSettings, devnetSettings, withFreePorts } from '../../src/commands/serve/devnet.ts';
-import { requireTwoPorts, warnOfOpenEventPort, warnOfUnusedEventPort } from '../../src/commands/serve/start-checks.ts';
+import {
+  requireTwoPorts,
+  warnOfOpenEventPort,
+  warnOfUnmanagedHooks,
+  warnOfUnusedEventPort,
+} from '../../src/commands/serve/start-checks.ts';
 import type { LogEvent } from '../../src/log.ts';
 import { readSettingsOf } from '../../src/settings/config.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
@@ -31,6 +36,22 @@ test.each([
   warnOfUnusedEventPort({ snp, mode, eventPort }, (event) => void logged.push(event));
   expect(logged.map(({ event }) => event)).toEqual(Array(warnings).fill('setup_warning'));
 });
+
+test.each([
+  [{ mode: 'write' }, false, 0],
+  [{ mode: 'write' }, true, 1],
+  [{ mode: 'write', hookAlert: 'https://example.org/alerts' }, false, 1],
+  [{ mode: 'write', hookTargets: 'loopback' }, false, 1],
+  [{ mode: 'full', hookTargets: 'loopback' }, true, 0],
+  [{ mode: 'read', hookTargets: 'loopback' }, false, 0],
+])(
+  'with %o and chainhooks in the data (%p), the server gives %d warnings that no port manages them',
+  (flags, hasHooks, warnings) => {
+    const logged: LogEvent[] = [];
+    warnOfUnmanagedHooks(readSettingsOf('serve', flags, {}).settings, hasHooks, (event) => void logged.push(event));
+    expect(logged.map(({ event }) => event)).toEqual(Array(warnings).fill('setup_warning'));
+  },
+);
 
 test('refuses one port for the API and for events, and names both settings', () => {
   const hosts = { apiHost: '127.0.0.1', eventHost: '127.0.0.1' };

@@ -25,6 +25,7 @@ import {
   requireAgreement,
   requireNodeChain,
   warnOfOpenEventPort,
+  warnOfUnmanagedHooks,
   warnOfUnusedEventPort,
 } from './start-checks.ts';
 import { watchState } from './state-watch.ts';
@@ -174,6 +175,7 @@ async function startServices(
   state.start();
   if (receiving?.port != null) await warnOfOpenEventPort(settings, log);
   warnOfUnusedEventPort(settings, log);
+  warnOfUnmanagedHooks(settings, writer !== null && writer.ingest.hooks.records.consumers().length > 0, log);
   return {
     api: url,
     node: node.location,

@@ -6,6 +6,7 @@ import { isLoopback, parseAddress } from '../../http/hosts.ts';
 import type { Log } from '../../log.ts';
 import { infoOrNull, type NodeRpc } from '../../node/rpc.ts';
 import type { Settings } from '../../settings/config.ts';
+import { changedSettings } from '../../settings/describe.ts';
 import { eventSettings } from '../../settings/node.ts';
 import { requireArchivable } from './archiving.ts';
 
@@ -43,6 +44,15 @@ export function warnOfUnusedEventPort(
   if (snp === null || mode !== 'full' || eventPort === eventSettings.eventPort.type.default) return;
   const problem = '--event-port and --event-host have no effect: events come from the stream of --snp.';
   log({ event: 'setup_warning', problem, remedy: 'Omit --event-port and --event-host, or omit --snp.' });
+}
+
+/** Warns if --mode write leaves chainhooks, or settings for them, without a port that manages them. */
+export function warnOfUnmanagedHooks(settings: Settings, hasHooks: boolean, log: Log): void {
+  if (settings.mode !== 'write' || settings.cluster !== null) return;
+  const hasSettings = Object.keys(changedSettings(settings)).some((name) => name.startsWith('hook_'));
+  if (!hasHooks && !hasSettings) return;
+  const problem = 'With --mode write, no port serves /chainhooks: nobody can add, change or check a chainhook.';
+  log({ event: 'setup_warning', problem, remedy: 'Omit --mode write. The server then also serves the API.' });
 }
 
 /**
