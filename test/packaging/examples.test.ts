@@ -126,7 +126,7 @@ describeWith('Clarity', hasClarity, () => {
 
     test('passes its tests in Bun', async () => {
       expect(await run('tickets', process.execPath, [...TESTS, './test/tickets.test.ts'], sharesChain)).toContain(
-        '4 pass',
+        '5 pass',
       );
     });
 
@@ -134,7 +134,7 @@ describeWith('Clarity', hasClarity, () => {
     test.skipIf(node === null)('passes its tests in Node', async () => {
       compile(dirOf('tickets'));
       const printed = await run('tickets', node!, ['--test', 'compiled/test/tickets.test.js'], sharesChain);
-      expect(printed).toContain('# pass 4');
+      expect(printed).toContain('# pass 5');
     });
 
     test('buys a ticket and receives the webhook for the ticket', async () => {

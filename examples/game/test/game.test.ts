@@ -27,7 +27,7 @@ function logsIn({ payload: { event } }: Delivery): number {
     blocks
       .flatMap(({ transactions }) => transactions)
       .flatMap(({ operations }) => operations)
-      .filter(({ type }) => type === 'contract_log').length;
+      .filter((item) => item.type === 'contract_log' && item.metadata.contract_identifier === contract).length;
   return count(event.apply) - count(event.rollback);
 }
 

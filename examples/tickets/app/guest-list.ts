@@ -8,7 +8,7 @@ const TOLERANCE = 300;
 
 interface Operation {
   type: string;
-  metadata?: { value?: { hex: string } };
+  metadata?: { contract_identifier?: string; value?: { hex: string } };
 }
 
 interface Block {
@@ -29,9 +29,14 @@ export class GuestList {
   /** Ids of deliveries that were handled: one may arrive twice. */
   readonly #handled = new Set<string>();
   readonly #key: Uint8Array;
+  readonly #contract: string;
 
-  /** @param secret that signs the deliveries: `whsec_` and base64 */
-  constructor(secret: string) {
+  /**
+   * @param contract that sells the tickets
+   * @param secret that signs the deliveries: `whsec_` and base64
+   */
+  constructor(contract: string, secret: string) {
+    this.#contract = contract;
     this.#key = Buffer.from(secret.replace('whsec_', ''), 'base64');
   }
 
@@ -45,8 +50,9 @@ export class GuestList {
     if (!isTest && !this.#handled.has(id)) {
       const { event } = JSON.parse(body) as { event: { apply: Block[]; rollback: Block[] } };
       // First what a fork took back. A backfill may send a sale again, which then changes nothing.
-      for (const [ticket] of event.rollback.flatMap(salesIn)) this.guests.delete(ticket);
-      for (const [ticket, buyer] of event.apply.flatMap(salesIn)) this.guests.set(ticket, buyer);
+      for (const [ticket] of event.rollback.flatMap((block) => this.#salesIn(block))) this.guests.delete(ticket);
+      for (const [ticket, buyer] of event.apply.flatMap((block) => this.#salesIn(block)))
+        this.guests.set(ticket, buyer);
       this.#handled.add(id);
     }
     return new Response(null, { status: 204 });
@@ -64,15 +70,16 @@ export class GuestList {
       .map((one) => Buffer.from(one))
       .some((one) => one.length === expected.length && timingSafeEqual(one, expected));
   }
-}
 
-/** What was sold in a block: the number of each ticket, and its buyer. */
-function salesIn({ transactions }: Block): [ticket: number, buyer: string][] {
-  return transactions
-    .flatMap(({ operations }) => operations)
-    .flatMap(({ type, metadata }) => (type === 'contract_log' && metadata?.value ? [metadata.value.hex] : []))
-    .map((hex) => {
-      const { ticket, buyer } = cvToJSON(Cl.deserialize(hex)).value;
-      return [Number(ticket.value), String(buyer.value)];
-    });
+  /** What was sold in a block: the number of each ticket, and its buyer. A transaction may have logs of other contracts. */
+  #salesIn({ transactions }: Block): [ticket: number, buyer: string][] {
+    return transactions
+      .flatMap(({ operations }) => operations)
+      .filter(({ type, metadata }) => type === 'contract_log' && metadata?.contract_identifier === this.#contract)
+      .flatMap(({ metadata }) => (metadata?.value ? [metadata.value.hex] : []))
+      .map((hex) => {
+        const { ticket, buyer } = cvToJSON(Cl.deserialize(hex)).value;
+        return [Number(ticket.value), String(buyer.value)];
+      });
+  }
 }

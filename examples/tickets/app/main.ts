@@ -24,7 +24,7 @@ async function call<T>(method: 'POST' | 'DELETE', path: string, body: object = {
 }
 
 const { signing_secret: secret = '' } = (await call<{ signing_secret: string }>('POST', '/me/secret')) ?? {};
-const list = new GuestList(secret);
+const list = new GuestList(show.contract, secret);
 const receiver = createServer(async (incoming, outgoing) => {
   const chunks: Buffer[] = [];
   for await (const chunk of incoming) chunks.push(chunk);

@@ -34,7 +34,7 @@ test('there are as many tickets as seats', async () => {
 });
 
 test('the guest list follows the chain, also when a fork takes a sale back', async () => {
-  const list = new GuestList(await chain.hooks.secret());
+  const list = new GuestList(show.contract, await chain.hooks.secret());
   const hook = await chain.hooks.add(definitionOf(show));
   const deliver = async () => assert.equal((await list.handle((await hook.next()).request())).status, 204);
 
@@ -63,6 +63,18 @@ test('the guest list follows the chain, also when a fork takes a sale back', asy
   // The sale waits again, and is mined.
   await chain.mine();
   await deliver();
+  assert.deepEqual([...list.guests], [[1, buyer.address]]);
+});
+
+test('the guest list ignores what another contract prints', async () => {
+  const list = new GuestList(show.contract, await chain.hooks.secret());
+  const hook = await chain.hooks.add(definitionOf(show));
+  const source = `(define-public (cheat) (begin
+    (print { event: "sold", ticket: u2, buyer: tx-sender })
+    (contract-call? '${show.contract} buy)))`;
+  const { contract_id: cheat } = await chain.deploy(source, { name: 'cheat', sender: 'wallet_1' });
+  await chain.call(cheat, 'cheat', [], { sender: 'wallet_1' });
+  await list.handle((await hook.next()).request());
   assert.deepEqual([...list.guests], [[1, buyer.address]]);
 });
 
