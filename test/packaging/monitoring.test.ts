@@ -308,7 +308,7 @@ test('the meaning of a quiet alert has its bound, and no gaps', () => {
     StacksideBehindNode: 'Stackside on this server is more than 2 blocks behind its node',
     StacksideEventsRefused: 'Stackside on this server answered an event with an error',
     StacksideNodeIsNewer: "The node of this server sends a kind of data that this version of Stackside doesn't know",
-    StacksideChainhookInterrupted: 'Some chainhooks on this server are interrupted',
+    StacksideChainhookInterrupted: 'A chainhook on this server is interrupted',
     StacksideRequestsFail: 'More than 5 % of requests on this server get a 5xx status',
     StacksideLogLarge: 'A WAL file on this server has more than 0.9 GiB',
     StacksideNobodyDelivers: 'No host of this cluster delivers chainhooks',
