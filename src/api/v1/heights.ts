@@ -21,7 +21,8 @@ export const untilQuery = {
         pattern: '^((0x)?[a-fA-F0-9]{64}|0*[1-9][0-9]*)?$',
         rule: 'a height above 0, or a hash of 64 hexadecimal digits',
         maxLength: 66,
-        description: 'Height or hash of the last block that counts (default: the tip). A value of 64 digits is a hash.',
+        description:
+          'Height or hash of the last block that counts (default: the tip). A value of 64 digits is a hash. A height above the tip counts as the tip; to get 503 instead, send `stackside-min-height`',
         examples: example('block_height').map(String),
       }),
     )
