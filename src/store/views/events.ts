@@ -65,7 +65,10 @@ const events = view({
         'Value of a log, or instance of an `nft` event, as a serialized Clarity value',
       ),
     ),
-    memo: optionalHex(`iif(e.kind = ${stx_transfer}, e.value, NULL)`, 'Memo of an STX transfer'),
+    memo: optionalHex(
+      `iif(e.kind = ${stx_transfer}, e.value, NULL)`,
+      'Memo of an STX transfer; the memos of send-many contracts are logs, in `value`',
+    ),
   },
   from: `events e JOIN transactions t ON t.position = e.position ${joinBlock}
   ${sides}
