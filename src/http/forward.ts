@@ -65,13 +65,15 @@ export function headersWithout(headers: Headers, names: readonly string[]): Head
 
 /** Maximum bytes of unfinished bodies that a thread has in memory. */
 const MAX_UNFINISHED_BYTES = 10 * MAX_PROXY_BODY_BYTES;
+/** Bytes of a body that is always received, so that ten slow clients can't stop everybody's transactions. */
+const SMALL_BODY_BYTES = 100_000;
 /** Maximum milliseconds in which a client must send a body. */
 const BODY_TIMEOUT_MS = 60_000;
 /** Bytes of the unfinished bodies of this thread. */
 let unfinishedBytes = 0;
 
 /**
- * Reads a body that is forwarded, unless its client is slow or unfinished bodies use too much memory.
+ * Reads a body that is forwarded, unless its client is slow, or it is large and unfinished bodies use too much memory.
  * @throws ApiError 400, 503; BodyError
  */
 async function readForwarded(
@@ -86,7 +88,7 @@ async function readForwarded(
       bytes += received;
       unfinishedBytes += received;
       if (now() > deadline) throw new ApiError(400, `The body was not complete after ${BODY_TIMEOUT_MS / 1_000} s`);
-      if (unfinishedBytes > MAX_UNFINISHED_BYTES) {
+      if (bytes > SMALL_BODY_BYTES && unfinishedBytes > MAX_UNFINISHED_BYTES) {
         throw new ApiError(503, 'Too many large request bodies are being received; retry', null, {
           headers: { 'retry-after': '1' },
         });
@@ -220,7 +222,8 @@ export function markPeer(headers: Headers, internalToken: string, peer: string):
   headers.set(PEER_HEADER, `${internalToken} ${peer}`);
 }
 
-const refusal = (status: ErrorStatus, message: string): Response => Response.json(problem(status, message), { status });
+const refusal = (status: ErrorStatus, message: string, headers: Readonly<Record<string, string>> = {}): Response =>
+  Response.json(problem(status, message), { status, headers });
 
 /**
  * Forwards requests, unchanged, to another server of this process.
@@ -241,7 +244,7 @@ export const forwardTo =
       });
       return new Response(response.body, { status: response.status, headers: response.headers });
     } catch (error) {
-      if (error instanceof ApiError) return refusal(error.status, error.message);
+      if (error instanceof ApiError) return refusal(error.status, error.message, error.headers);
       // The client is gone, so nobody reads this response, and nothing failed here.
       if (request.signal.aborted) return refusal(400, 'The client closed the connection');
       throw error;

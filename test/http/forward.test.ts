@@ -27,13 +27,18 @@ function unfinished() {
   return { request: new Request('http://api/v2/x', { method: 'POST', body: readable }), writer };
 }
 
-test('a body is rejected while unfinished bodies use too much memory, and accepted afterwards', async () => {
+test('a large body is rejected while unfinished bodies use too much memory, and accepted afterwards', async () => {
   const part = new Uint8Array(9_000_000);
   const clients = Array.from({ length: 12 }, unfinished);
   const bodies = clients.map(({ request }) => forwardedBody(request).catch((error: unknown) => error));
   await Promise.all(clients.map(({ writer }) => writer.write(part).catch(() => {})));
   const rejected = await Promise.race(bodies);
   expect(rejected).toMatchObject({ status: 503, message: 'Too many large request bodies are being received; retry' });
+  const another = new Request('http://api/v2/x', { method: 'POST', body: part });
+  const fromThread = await forwardTo('http://127.0.0.1:1', 10_000_000)(another);
+  expect([fromThread.status, fromThread.headers.get('retry-after')]).toEqual([503, '1']);
+  const small = await forwardedBody(new Request('http://api/v2/x', { method: 'POST', body: 'a transaction' }));
+  expect(small?.length).toBe(13);
   for (const { writer } of clients) void writer.close().catch(() => {});
   const outcomes = await Promise.all(bodies);
   expect(outcomes.filter((outcome) => outcome instanceof Uint8Array)).toHaveLength(11);
