@@ -238,10 +238,14 @@ function* unknownKeys(body: Record<string, unknown>): Generator<readonly [path: 
   }
 }
 
-/** Checks the length of a name in a request. The log may have longer names. @throws HookProblem 400 */
-export function requireShortName(body: unknown): void {
+/**
+ * Checks the length of a name in a request.
+ * @param stored the present name, which may be longer: earlier versions had no limit
+ * @throws HookProblem 400
+ */
+export function requireShortName(body: unknown, stored?: string): void {
   const { name } = Object(body);
-  if (typeof name === 'string' && name.length > MAX_NAME)
+  if (typeof name === 'string' && name.length > MAX_NAME && name !== stored)
     throw invalidField('name', `must NOT have more than ${MAX_NAME} characters`);
 }
 

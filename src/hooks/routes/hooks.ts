@@ -148,9 +148,9 @@ export function management(
     get: (now: HookReader, consumer: string, uuid: string) => serialize(now, ownHook(now.hooks, { consumer, uuid })),
 
     async update(consumer: string, uuid: string, body: unknown) {
-      requireShortName(body);
-      const hookRecord = read((now) => ownHook(now.hooks, { consumer, uuid }));
-      await checkTargets(patchedDefinition(parseDefinition(hookRecord), body, network()));
+      const stored = parseDefinition(read((now) => ownHook(now.hooks, { consumer, uuid })));
+      requireShortName(body, stored.name);
+      await checkTargets(patchedDefinition(stored, body, network()));
       // The stored definition may have changed during the name look-up: the command merges the body into the present one.
       const record = await commands.run('hook.redefine', { consumer, uuid, change: body });
       return read((now) => serializeAnswer(now, record, body));
