@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { LogEvent } from '../../src/log.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
 import { ingestOf, simulatedEvents } from '../support/data/ingest.ts';
 import { openWebSocket, rawFrame, rawWebSocket } from '../support/servers/raw-web-socket.ts';
@@ -148,4 +149,19 @@ test('if reading requires a key, requests without a key are rejected, except /he
   expect([refused.status, await refused.json()]).toEqual([401, expect.objectContaining({ code: 'READ_KEY' })]);
   expect((await ask('/extended/v2/blocks', { authorization: 'Bearer key-of-alice' })).status).toBe(200);
   expect((await ask('/health')).status).toBe(200);
+});
+
+test("a proxy that isn't trusted is logged without a rate limit, since its clients share the readers of changes", async () => {
+  const logged: LogEvent[] = [];
+  const createLog = () => (event: LogEvent) => void logged.push(event);
+  await using server = await serving({ mode: 'read', threads: '0' }, source.path, {}, { createLog });
+  const problems = () => logged.flatMap((event) => (event.event === 'setup_warning' ? event.problem : []));
+  const ask = (path: string) => server.get(path, { headers: { 'x-forwarded-for': '192.0.2.1' } });
+  await ask('/extended/v2/blocks');
+  expect(problems()).toEqual([]);
+  await ask('/stackside/v1/changes?after=tip');
+  await ask('/stackside/v1/changes?after=tip');
+  expect(problems()).toEqual([
+    "Requests name their clients through a proxy at 127.0.0.1 that isn't trusted, so its clients share the limits of one client.",
+  ]);
 });

@@ -41,7 +41,7 @@ export async function startApiService(options: ApiServiceOptions): Promise<ApiSe
   const { snapshots, log, turns, clock, internalToken, mainThread } = parts;
   const via = viaOf(internalToken);
   const limiter = rateLimiter(settings, rates, registry, clock);
-  const addressOf = clientAddresses(settings, limiter !== null, log);
+  const addressOf = clientAddresses(settings, log);
   const stopping = new AbortController();
   const app = createApp({
     ...parts,
@@ -142,17 +142,17 @@ function rateLimiter(
   return new RateLimiter({ perMinute, keys, table, metrics: rateLimitMetrics(registry) });
 }
 
-/** Makes the function that returns a client's address. A proxy that isn't trusted is logged once, if its clients then share a limit. */
-function clientAddresses({ trustedProxies }: Settings, isLimited: boolean, log: Log): AddressOf {
+/** Makes the function that returns a client's address. A proxy that isn't trusted is logged once, since its clients share limits. */
+function clientAddresses({ trustedProxies }: Settings, log: Log): AddressOf {
   const networks = parseNetworks(trustedProxies);
   if (networks === null) throw new Error('proxies are checked when the settings are read');
-  let isLogged = !isLimited;
+  let isLogged = false;
   return clientBehind(networks, (address) => {
     if (isLogged) return;
     isLogged = true;
     log({
       event: 'setup_warning',
-      problem: `Requests name their clients through a proxy at ${address} that isn't trusted, so its clients share one limit.`,
+      problem: `Requests name their clients through a proxy at ${address} that isn't trusted, so its clients share the limits of one client.`,
       remedy: `Add ${address} to --trusted-proxies if the proxy is yours.`,
     });
   });
