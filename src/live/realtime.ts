@@ -44,12 +44,13 @@ interface RealtimeOptions {
   metrics: LiveMetrics;
   limits: Partial<ClientLimits>;
   /** Answers long polling if there are several API threads: all requests of a connection must reach the same thread. */
-  polling?: (request: Request) => Promise<Response>;
+  polling?: (request: Request, server: Bun.Server<unknown>) => Promise<Response>;
   log: (event: RealtimeEvent) => void;
   /** Counts the connections and messages of clients; null if they are unlimited. */
   limiter: RateLimiter | null;
-  /** The address of a client; null if another thread has counted the request already. */
-  clientAddress: (request: Request, server: Bun.Server<unknown>) => string | null;
+  clientAddress: (request: Request, server: Bun.Server<unknown>) => string;
+  /** Whether another thread has counted the request already, but not the packets in its body. */
+  isCounted: (request: Request) => boolean;
   /** Divides the thread's time among its work for clients. */
   turns: Turns;
   clock?: Clock;
@@ -82,23 +83,24 @@ const refusal = ({ status, message, code, headers }: ApiError): Response =>
   });
 
 /** Makes the function that counts the requests of a handler, and refuses those beyond the limits of their clients. */
-function limitedHandlers(limiter: RateLimiter | null, clientAddress: RealtimeOptions['clientAddress']) {
+function limitedHandlers({ limiter, clientAddress, isCounted }: RealtimeOptions) {
   /**
    * Counts a request.
    * @returns a function that counts messages of the connection that the request opens
    * @throws ApiError beyond the limit, or if the request lacks a required key
    */
   function countRequest(request: Request, server: Bun.Server<unknown>): CountMessages {
-    const address = limiter === null ? null : clientAddress(request, server);
-    if (limiter === null || address === null) return () => {};
-    const client = limiter.clientOf(request.headers, address);
-    limiter.charge(client, 1);
+    if (limiter === null) return () => {};
+    const client = limiter.clientOf(request.headers, clientAddress(request, server));
+    if (!isCounted(request)) limiter.charge(client, 1);
     return (messages) => {
       try {
         for (let message = 0; message < messages; message++) limiter.charge(client, 1);
       } catch (error) {
         if (!(error instanceof ApiError)) throw error;
-        throw new MessageError(`a client must NOT send more than ${client.perMinute} messages a minute`);
+        throw new MessageError(`a client must NOT send more than ${client.perMinute} messages a minute`, {
+          cause: error,
+        });
       }
     };
   }
@@ -122,7 +124,7 @@ const PING_INTERVAL_MS = 5_000;
 
 /** Starts realtime: both protocols, their heartbeat, and the feed of changes. */
 export function startRealtime(options: RealtimeOptions): Realtime {
-  const { snapshots, metrics, limits, polling, log, limiter, clientAddress, turns, clock = systemClock } = options;
+  const { snapshots, metrics, limits, polling, log, turns, clock = systemClock } = options;
   const { pingIntervalMs = PING_INTERVAL_MS, pingTimeoutMs = pingIntervalMs, maxBacklog = MAX_BACKLOG } = limits;
   const subscriptions = createSubscriptions();
   metrics.subscriptions(() => subscriptions.counts());
@@ -178,14 +180,14 @@ export function startRealtime(options: RealtimeOptions): Realtime {
   });
   const endBeating = clock.every(pingIntervalMs, beat);
 
-  const withLimit = limitedHandlers(limiter, clientAddress);
+  const withLimit = limitedHandlers(options);
   const connectRpc = withLimit((request, server, count) => {
     const data = new RpcConnection(rpcOptions, count);
     if (server.upgrade(request, { data })) return undefined;
     return refusal(new ApiError(426, 'This is the address of a WebSocket'));
   });
   const engineRequest = withLimit(async (request, server, count) => {
-    if (polling !== undefined && !request.headers.has('upgrade')) return polling(request);
+    if (polling !== undefined && !request.headers.has('upgrade')) return polling(request, server);
     // Loaded by the first request, since most servers have no Socket.IO clients.
     const { ioRefusal, socketIo } = await import('./socket-io.ts');
     io ??= socketIo(ioOptions);

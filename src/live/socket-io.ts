@@ -153,6 +153,8 @@ export function socketIo(options: SocketIoOptions) {
 
 /** The answer for an error of the client; undefined for other errors. */
 export function ioRefusal(error: unknown): ApiError | undefined {
+  // The client's limit, with Retry-After.
+  if (error instanceof MessageError && error.cause instanceof ApiError) return error.cause;
   if (error instanceof MessageError) return new ApiError(400, excerpt(error.message));
   if (!(error instanceof BodyError)) return undefined;
   return error.reason === 'too_large'

@@ -285,7 +285,8 @@ test('a realtime client that sends faster than its messages are handled is disco
     metrics: liveMetrics(new Registry()),
     limits: { pingIntervalMs: 1_000_000 },
     limiter: null,
-    clientAddress: () => null,
+    clientAddress: () => '',
+    isCounted: () => false,
     turns,
     log: (event) => void logged.push(event),
   });

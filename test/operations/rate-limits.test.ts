@@ -134,6 +134,16 @@ describe.each([
     expect(await socket.closed).toBe(1008);
   });
 
+  test('each packet of a Socket.IO body counts, and a body above the limit is rejected with the time to wait', async () => {
+    const poll = '/socket.io/?EIO=4&transport=polling';
+    const headers = from('192.0.2.12');
+    const { sid } = JSON.parse((await (await ask(poll, headers)).text()).slice(1));
+    const body = ['40', ...Array<string>(2 * LIMIT).fill('42["subscribe","block"]')].join('\x1e');
+    const refused = await server.get(`${poll}&sid=${sid}`, { method: 'POST', headers, body });
+    expect(refused.status).toBe(429);
+    expect(Number(refused.headers.get('retry-after'))).toBeWithin(1, 6);
+  });
+
   test('metrics count requests by key', async () => {
     await ask('/extended/v2/blocks', { 'x-api-key': 'key-of-alice' });
     const text = await (await ask('/metrics', {})).text();

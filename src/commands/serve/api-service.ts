@@ -68,19 +68,23 @@ export async function startApiService(options: ApiServiceOptions): Promise<ApiSe
     limiter,
     addressOf,
   });
+  const clientAddress = (request: Request, server: Bun.Server<unknown>): string =>
+    passedPeer(request.headers, internalToken) ?? addressOf(server.requestIP(request)?.address ?? '', request.headers);
+  const countedBefore = (forward: Forward) => (request: Request, server: Bun.Server<unknown>) => {
+    markPeer(request.headers, internalToken, clientAddress(request, server));
+    return forward(request);
+  };
   const realtime = startRealtime({
     limits: clientLimits,
     limiter,
-    clientAddress: (request, server) =>
-      passedPeer(request.headers, internalToken) === null
-        ? addressOf(server.requestIP(request)?.address ?? '', request.headers)
-        : null,
+    clientAddress,
+    isCounted: (request) => passedPeer(request.headers, internalToken) !== null,
     snapshots,
     metrics: liveMetrics(registry),
     log,
     turns,
     clock,
-    ...(mainThread === null ? {} : { polling: markCounted(mainThread, internalToken) }),
+    ...(mainThread === null ? {} : { polling: countedBefore(mainThread) }),
   });
   try {
     return startApi({
@@ -104,13 +108,6 @@ export async function startApiService(options: ApiServiceOptions): Promise<ApiSe
     throw error;
   }
 }
-
-const markCounted =
-  (forward: Forward, internalToken: string): Forward =>
-  (request) => {
-    markPeer(request.headers, internalToken, '');
-    return forward(request);
-  };
 
 /** Name of this process in `Via` headers, the same in all threads. It is a digest, since the token is a secret. */
 const viaOf = (internalToken: string): string =>
