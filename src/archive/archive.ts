@@ -45,7 +45,7 @@ export class ArchiveDamagedError extends OperatorError {
   }
 }
 
-/** A public archive contains what its writer withholds, such as chainhooks: somebody else wrote or changed it. */
+/** A public archive contains private commands or their rows. Stackside never writes such an archive, so somebody else did. */
 export class PrivateContentError extends OperatorError {
   override readonly name = 'PrivateContentError';
   /** @param content the content, with the object or entry that has it */

@@ -83,7 +83,7 @@ const tablesOfCommands: readonly string[] = [
 /** Columns of other tables that private commands write. They are 0 without private commands. */
 const columnsOfCommands: Readonly<Record<string, string>> = { progress: 'hooks_epoch' };
 
-/** Returns what rows contain that only private commands write, as in messages; null if they contain nothing of it. */
+/** Returns the part of rows that only private commands write, such as `rows of hooks`; null if there is none. */
 export function privateContentIn({ name, columns }: BaseTable, rows: readonly unknown[]): string | null {
   if (tablesOfCommands.includes(name)) return rows.length === 0 ? null : `rows of ${name}`;
   const zero = columnsOfCommands[name];
