@@ -403,34 +403,31 @@ export class ClusterHost {
     const { log, clock, metrics } = this.#options;
     await this.#requireChain(true);
     const startedAt = clock.monotonic();
-    const outcome = await this.#append(appendAndConfirm(log, entries, head), (result) => result === 'appended');
+    const outcome = await this.#write(
+      'entries',
+      appendAndConfirm(log, entries, head),
+      (result) => result === 'appended',
+    );
     if (outcome === 'appended') metrics.appended((clock.monotonic() - startedAt) / 1000, entries.length);
     return outcome;
   }
 
-  /** Appends entries to the log, and records whether the log accepts them. @param isAccepted whether a result proves it */
-  async #append<T>(work: Promise<T>, isAccepted: (result: T) => boolean): Promise<T> {
+  /** Writes to the log's engine, and records whether it accepts that. @param isAccepted whether a result proves it */
+  async #write<T>(write: Write, work: Promise<T>, isAccepted: (result: T) => boolean = () => true): Promise<T> {
     try {
       const result = await work;
-      if (isAccepted(result)) this.#status.accepted('entries');
+      if (isAccepted(result)) this.#status.accepted(write);
       return result;
     } catch (error) {
-      if (error instanceof LogUnavailableError) this.#status.writeFailed('entries', error);
+      const isFailure = error instanceof LogUnavailableError || error instanceof LogUnknownOutcomeError;
+      if (isFailure) this.#status.writeFailed(write, error);
       throw error;
     }
   }
 
   /** Records whether the log's engine accepts the report of this host, which shows an outage before an event does. */
-  async report<T>(work: Promise<T>): Promise<T> {
-    try {
-      const answer = await work;
-      this.#status.accepted('report');
-      return answer;
-    } catch (error) {
-      const isFailure = error instanceof LogUnavailableError || error instanceof LogUnknownOutcomeError;
-      if (isFailure) this.#status.writeFailed('report', error);
-      throw error;
-    }
+  report<T>(work: Promise<T>): Promise<T> {
+    return this.#write('report', work);
   }
 
   // ── Following the log ──
@@ -502,7 +499,7 @@ export class ClusterHost {
     const { log, entries } = this.#options;
     await this.#requireChain(true);
     try {
-      const newest = await this.#append(heal(log, entries, head), (restored) => restored !== null);
+      const newest = await this.#write('entries', heal(log, entries, head), (restored) => restored !== null);
       if (newest === null) return false;
       this.#reportRestored(this.#unconfirmed?.after ?? head.id, newest.id);
       return true;

@@ -122,6 +122,12 @@ type FailureOf = (server: string, cause: unknown) => LogUnavailableError | LogUn
 /** Result of the search at one server: whether it takes writes, or the failure that left this unknown. */
 type ProbeResult = Writable & ({ timeline: number | null } | { failure: unknown });
 
+/** Returns the servers that take writes, the one that was promoted last first. */
+function writableAmong(results: readonly ProbeResult[]): Writable[] {
+  const timelineOf = (result: ProbeResult): number => ('timeline' in result ? (result.timeline ?? -1) : -1);
+  return results.filter((result) => timelineOf(result) >= 0).sort((a, b) => timelineOf(b) - timelineOf(a));
+}
+
 /**
  * Each promotion of a standby begins a timeline with a higher number. A former primary that was cut off and still takes
  * writes has a lower one.
@@ -243,9 +249,7 @@ export class PostgresEngine {
   /** Asks all servers at once. @throws LogUnavailableError if no server takes writes */
   async #find(): Promise<Writable> {
     const probeResults = await Promise.all(this.#servers.map((server) => this.#probe(server)));
-    const timelines = probeResults.map((result) => ('timeline' in result ? (result.timeline ?? -1) : -1));
-    const highest = Math.max(...timelines);
-    const chosen = highest < 0 ? undefined : probeResults[timelines.indexOf(highest)];
+    const [chosen] = writableAmong(probeResults);
     await Promise.all(probeResults.filter((result) => result !== chosen).map(({ sql }) => sql.close({ timeout: 0 })));
     if (chosen !== undefined) return chosen;
     const reasons = probeResults.map((result) =>
@@ -266,12 +270,7 @@ export class PostgresEngine {
   async writableServers(): Promise<string[]> {
     const probeResults = await Promise.all(this.#servers.map((server) => this.#probe(server)));
     await Promise.all(probeResults.map(({ sql }) => sql.close({ timeout: 0 })));
-    return probeResults
-      .flatMap((result) =>
-        'timeline' in result && result.timeline !== null ? [{ ...result, timeline: result.timeline }] : [],
-      )
-      .sort((a, b) => b.timeline - a.timeline)
-      .map(({ server }) => server.name);
+    return writableAmong(probeResults).map(({ server }) => server.name);
   }
 
   async #probe(server: EngineServer): Promise<ProbeResult> {

@@ -696,7 +696,7 @@ browserTest('a boot contract without a source has the tab for read-only calls, w
   const { page } = visited;
   await page.getByRole('link', { name: 'Read-only calls', exact: true }).click();
   await page.getByRole('heading', { name: 'Read-only calls' }).waitFor();
-  // No part of the source is known, so it still has no interface.
+  // The devnet knows no part of the source, so the contract still has no interface.
   expect(await page.getByRole('link', { name: 'Interface' }).count()).toBe(0);
 });
 

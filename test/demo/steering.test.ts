@@ -88,7 +88,7 @@ test('a devnet without a project announces no transactions of simulated users', 
   expect((await busy.json<{ total: number }>('/extended/v1/tx/mempool')).total).toBeGreaterThan(0);
 });
 
-test('a devnet logs no advice about its own defaults, or about its own node', async () => {
+test('a devnet logs no advice about its defaults and its node', async () => {
   const logged: LogEvent[] = [];
   const createLog = () => (event: LogEvent) => void logged.push(event);
   await using devnet = await demo({ automine: 'true' }, { ...realEnvironment, createLog });

@@ -216,7 +216,7 @@ type Functions = ContractInterface['functions'];
 /** Maximum number of functions that an error names. */
 const MAX_NAMES = 20;
 
-/** Returns why a contract has no such function with this access, and what it has instead. */
+/** Explains why a contract has no such function with this access, and names functions that it has. */
 function hintFor(name: string, functions: Functions, access: 'public' | 'read_only'): string {
   const declared = functions.find((candidate) => candidate.name === name);
   if (declared?.access === 'read_only') return `${name} is read-only, so use read`;

@@ -111,9 +111,9 @@ function warnOfOthers(directory: string, log: Log): void {
  */
 function warnOfCluster(directory: string, { hooks }: Ingest, log: Log): void {
   if (hooks.records.epoch() === 0) return;
-  const problem = `The data in ${directory} are of a cluster, but --cluster is not set: this server delivers chainhooks by itself.`;
+  const problem = `The data in ${directory} belongs to a cluster, but --cluster is not set: this server delivers chainhooks by itself.`;
   const remedy =
-    'If the cluster still runs, stop this server and set --cluster. With its own entries, this directory could not join again.';
+    "If the cluster still runs, stop this server and set --cluster: once it has written entries, the directory can't join again.";
   log({ event: 'setup_warning', problem, remedy });
 }
 
