@@ -1,12 +1,14 @@
 /** `stackside serve` as a host of a cluster, over a log in memory. */
-import { expect, test } from 'bun:test';
+import { expect, spyOn, test } from 'bun:test';
 import { cpSync, writeFileSync } from 'node:fs';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
 import { OperatorError } from '../../src/base/errors.ts';
 import { ASK_MS } from '../../src/cluster/lease-keeper.ts';
 import { LogUnavailableError } from '../../src/cluster/shared-log.ts';
 import type { OpenLog } from '../../src/commands/cluster/host.ts';
+import { reportStatus } from '../../src/commands/data/check.ts';
 import { realEnvironment } from '../../src/commands/serve/environment.ts';
 import { serveUntilSignal, startServing } from '../../src/commands/serve/serve.ts';
 import type { NodeEvent } from '../../src/devnet/node-event.ts';
@@ -89,6 +91,14 @@ async function ask(clock: HeldClock): Promise<void> {
 // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape
 const json = async (server: Serving, path: string): Promise<any> => (await server.get(path)).json();
 
+/** Returns the lines of `stackside status` about the cluster. */
+async function clusterLines({ api, directory }: Serving): Promise<string[]> {
+  using written = spyOn(process.stdout, 'write').mockImplementation(() => true);
+  await reportStatus({ url: api, data: directory }, false);
+  const lines = written.mock.calls.join('').split('\n');
+  return lines.filter((line) => line.startsWith('cluster') || line.startsWith('deliveries'));
+}
+
 const series = ({ api }: Serving, name: string) => metricOf(api, name);
 
 test('a follower serves the events of another host; while the log is unavailable, reads continue and events get 503', async () => {
@@ -135,6 +145,7 @@ test('a follower serves the events of another host; while the log is unavailable
   expect((await first.get('/extended/v2/blocks/latest')).status).toBe(200);
   expect((await first.get('/ready')).status).toBe(200);
   expect(await series(first, 'stackside_log_reachable')).toBe(0);
+  expect(await clusterLines(first)).toContain(`cluster        host one, entry ${id}, the shared log accepts nothing`);
   expect(await hosts()).toMatchObject({ host: { reachable: false }, log: null, problem: 'the log is away' });
   // The host can no longer know how far it is behind.
   clock.pass(75_000);
@@ -198,6 +209,10 @@ test('one host at a time delivers the chainhooks of all hosts, and another conti
     head: log.head.id,
     deliveries: { held: false, holder: 'one', epoch: 1 },
   });
+  expect(await clusterLines(second)).toEqual([
+    `cluster        host two, entry ${log.head.id}, up to date`,
+    'deliveries     host one',
+  ]);
   expect(await series(first, 'stackside_delivery_lease_held')).toBe(1);
   expect(await (await second.get('/metrics')).text()).toContain('stackside_delivery_lease_info{holder="one"} 1');
 
@@ -240,6 +255,9 @@ test('a host is not ready before it reaches the log, or while it lags by more th
   reached.resolve();
   await until(() => reads.length === 2);
   const { id } = log.head;
+  expect((await clusterLines(joining))[0]).toBe(
+    `cluster        host ${hostname()}, entry 1, ${id - 1} behind for 11 seconds`,
+  );
   expect(await readiness()).toMatchObject({
     state: 'catching_up',
     reason: `This host is at entry 1 of the cluster's log; the newest entry is ${id}.`,

@@ -30,7 +30,7 @@ const text = (description: string) => nullable(Type.String(), { description });
 const integer = (description: string) => nullable(Type.Integer(), { description });
 
 /** Schema of a host's state in its cluster. */
-const HostState = named('HostState', {
+export const HostState = named('HostState', {
   name: Type.String(),
   entry: Type.Integer({ description: 'Last entry of the log that this host has applied' }),
   head: integer('Newest entry of the log that this host has seen; null until it reaches the log'),

@@ -2,6 +2,7 @@
 import { type Static, type TSchema, Type } from '@sinclair/typebox';
 import { AssertError, Value } from '@sinclair/typebox/value';
 import { serverStates } from '../../api/server-state.ts';
+import { HostState } from '../../api/stackside/server.ts';
 import { type Clock, systemClock } from '../../base/clock.ts';
 import { withoutCredentials } from '../../base/credentials.ts';
 import { OperatorError } from '../../base/errors.ts';
@@ -248,14 +249,30 @@ const ServerReadiness = Type.Object({
 /** The state of a server, as its `/ready` shows it. */
 export type ServerReadiness = Static<typeof ServerReadiness>;
 
+/** GETs JSON without a key, with any status. @returns undefined if the body isn't JSON @throws UnreachableError */
+const getJson = async (url: string, path: string, clock: Clock): Promise<unknown> =>
+  parsedJson(await (await send(new URL(path, url), { method: 'GET' }, clock)).text());
+
 /** Requests the state of a server. @returns null if no Stackside answers, or 'late' if it doesn't answer in time */
 export async function requestReadiness(url: string, clock: Clock): Promise<ServerReadiness | 'late' | null> {
   try {
-    const response = await send(new URL('/ready', url), { method: 'GET' }, clock);
-    const body = parsedJson(await response.text());
+    const body = await getJson(url, '/ready', clock);
     return Value.Check(ServerReadiness, body) ? body : null;
   } catch (error) {
     if (error instanceof UnreachableError) return error.failure === 'late' ? 'late' : null;
+    throw error;
+  }
+}
+
+const ClusterMember = Type.Object({ cluster: HostState });
+
+/** Requests the state of a server as a host of a cluster. @returns null without a cluster, or if the server doesn't answer */
+export async function requestHostState(url: string, clock: Clock): Promise<Static<typeof HostState> | null> {
+  try {
+    const body = await getJson(url, '/stackside/v1/status', clock);
+    return Value.Check(ClusterMember, body) ? body.cluster : null;
+  } catch (error) {
+    if (error instanceof UnreachableError) return null;
     throw error;
   }
 }

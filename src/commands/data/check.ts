@@ -1,9 +1,10 @@
 /** The output of `stackside check`, also with `--node`, and of `stackside status`. */
 import { existsSync } from 'node:fs';
+import type { HostsState } from '../../api/stackside/server.ts';
 import { type Clock, systemClock } from '../../base/clock.ts';
 import { withoutCredentials } from '../../base/credentials.ts';
 import { TemporaryError } from '../../base/errors.ts';
-import { plural } from '../../base/format.ts';
+import { durationInWords, plural } from '../../base/format.ts';
 import { chainIdText } from '../../chain/network.ts';
 import { toHex } from '../../codec/hex.ts';
 import { silentMachine } from '../../hooks/machine.ts';
@@ -17,7 +18,7 @@ import { openWholeJournal, positionOfFile, requireJournal } from '../../store/fi
 import { type DirectoryStatus, directoryStatus } from '../../store/files/status.ts';
 import { ChainReplacedError } from '../../store/model/read-errors.ts';
 import { openSnapshots, type Snapshots } from '../../store/read/snapshots.ts';
-import { requestReadiness, type ServerReadiness } from '../cli/client.ts';
+import { requestHostState, requestReadiness, type ServerReadiness } from '../cli/client.ts';
 import type { OutputFormat } from '../cli/command.ts';
 import { writeNow } from '../cli/output.ts';
 import { progressLines } from '../cli/progress.ts';
@@ -133,6 +134,19 @@ function serverLines(url: string, server: ServerReadiness | 'late' | null): stri
   return [`server         ${stateText(state, reason)}`, `next           ${next}`, ...section];
 }
 
+/** Returns which host of its cluster the server is, how far it is behind the shared log, and which host delivers. */
+function clusterLines(host: HostsState['host']): string[] {
+  if (host === null) return [];
+  const { name, entry, head, lag_seconds: lag, reachable, deliveries } = host;
+  const behind = `${Math.max(0, (head ?? entry) - entry)} behind for ${durationInWords(Math.ceil(lag))}`;
+  const position = lag === 0 && head !== null ? 'up to date' : behind;
+  const holder = deliveries?.holder ?? null;
+  return [
+    `cluster        host ${name}, entry ${entry}, ${reachable ? position : 'the shared log accepts nothing'}`,
+    ...(deliveries === null ? [] : [`deliveries     ${holder === null ? 'no known host' : `host ${holder}`}`]),
+  ];
+}
+
 /** Requires the journal of an index, which exists. @throws OperatorError if it is missing, or belongs to another index */
 export function requireOwnJournal(directory: string): void {
   const position = positionOfFile(indexPath(directory));
@@ -150,12 +164,14 @@ export async function reportStatus(
   clock: Clock = systemClock,
 ): Promise<void> {
   const server = await requestReadiness(url, clock);
+  const cluster = server === null || server === 'late' ? null : await requestHostState(url, clock);
   // A server that answers may have another data directory than the command's default.
   const status = server === null || existsSync(indexPath(data)) ? directoryStatus(data) : null;
   const text = json
-    ? JSON.stringify({ server: server === 'late' ? null : server, ...status })
+    ? JSON.stringify({ server: server === 'late' ? null : server, cluster, ...status })
     : [
         ...serverLines(url, server),
+        ...clusterLines(cluster),
         ...(status === null
           ? [`data           no index in ${data}: give the server's directory with --data`]
           : statusLines(status)),
