@@ -50,7 +50,10 @@ test.each([
 ])('%s %s is for the operator only', async (method, path) => {
   const response = await server.get(path, { method });
   expect(response.status).toBe(401);
-  expect(await response.text()).toContain('send the admin key as X-API-Key: it is in admin.key in the data directory');
+  expect(await response.json()).toMatchObject({
+    code: 'ADMIN_KEY',
+    message: expect.stringContaining('send the admin key as X-API-Key: it is in admin.key in the data directory'),
+  });
 });
 
 test('settings are shown with their sources, but without secrets', async () => {

@@ -1,7 +1,7 @@
 /** Shared parts of all chainhook routes: access, and the shape of errors. */
 import { Type } from '@sinclair/typebox';
 import { named } from '../../api/shared/fields.ts';
-import { type ErrorShape, ParameterError } from '../../http/errors.ts';
+import { ApiError, type ErrorShape, ParameterError } from '../../http/errors.ts';
 import type { Access as RouteAccess } from '../../http/route.ts';
 import type { Reader } from '../../store/read/index-reader.ts';
 import type { ReadNow } from '../../store/read/snapshots.ts';
@@ -58,13 +58,13 @@ const SEND_ADMIN_KEY =
 
 const UNAUTHORIZED = 401;
 
-/** Names the admin key in a refusal of a request without a valid key. @throws HookProblem */
+/** Names the admin key in a refusal of a request without a valid key. @throws ApiError, HookProblem */
 function namingAdminKey<T>(admit: () => T): T {
   try {
     return admit();
   } catch (error) {
     const isKeyless = error instanceof HookProblem && error.status === UNAUTHORIZED;
-    throw isKeyless ? new HookProblem(UNAUTHORIZED, SEND_ADMIN_KEY) : error;
+    throw isKeyless ? new ApiError(UNAUTHORIZED, SEND_ADMIN_KEY, 'ADMIN_KEY') : error;
   }
 }
 
