@@ -169,6 +169,8 @@ interface TimeShift {
 
 /** Average simulated seconds per block, rounded up, so that the history ends shortly before the present. */
 const SECONDS_PER_BLOCK = 200;
+/** Maximum number of removed snapshots that errors can explain. */
+const MAX_REMOVED_NAMES = 100;
 /** Fee in micro-STX of a token transfer, and minimum fee of other transactions that the node signs. */
 const BASE_FEE = 1_000n;
 /** Returns the fee in micro-STX of a transaction that the node signs: above the minimum, which is its length. */
@@ -208,7 +210,7 @@ export class SimulatedNode {
   /** Time at which the next block is due at the interval, in milliseconds of the monotonic clock; null if no block is due. */
   #dueAt: number | null = null;
   readonly #snapshots = new Map<string, NamedState>();
-  /** Height of the branch that removed a snapshot, by its name. */
+  /** Height of the branch that removed a snapshot, by its name; the names that were removed last. */
   readonly #removedSnapshots = new Map<string, number>();
 
   constructor(readonly options: NodeOptions) {
@@ -617,6 +619,8 @@ export class SimulatedNode {
       if (!orphaned.includes(block)) continue;
       this.#snapshots.delete(name);
       this.#removedSnapshots.set(name, base.height + 1);
+      const [oldest = name] = this.#removedSnapshots.keys();
+      if (this.#removedSnapshots.size > MAX_REMOVED_NAMES) this.#removedSnapshots.delete(oldest);
     }
     const orphanedTransactions = orphaned.flatMap(({ transactions }) => transactions.map(withoutResult));
     // The pool doesn't have the transactions of simulated users and the deployments of a project.

@@ -91,6 +91,18 @@ test('after a revert, transactions of simulated users are dropped and never mine
   expect([idsOf(await node.mine({ count: 1 }, 0, [])), node.pending]).toEqual([[], []]);
 });
 
+test('errors explain the removal of the newest 100 removed snapshots', async () => {
+  const node = new SimulatedNode({ ...options, interval: 0 });
+  nodes.push(node);
+  await node.start(observer().url);
+  await node.mine({ count: 1 }, 0, []);
+  for (let number = 0; number <= 100; number++) await node.snapshot(`state-${number}`);
+  await node.fork(1, 2);
+  const problemOf = (snapshot: string) => node.revert({ snapshot }).catch((error: Error) => error.message);
+  expect(await problemOf('state-0')).not.toContain('removed');
+  expect(await problemOf('state-1')).toContain('removed state-1');
+});
+
 test('a command that mines blocks includes announced transactions of simulated users, also without traffic', async () => {
   const node = new SimulatedNode({ ...options, interval: 0 });
   nodes.push(node);
