@@ -12,3 +12,5 @@ export const MAX_FORK_DEPTH = 100;
 export const MAX_MINT = 2n ** 64n - 1n;
 /** Maximum base units that a command mints; the interpreter takes a second for them. */
 export const MAX_MINTED = 10_000n * MAX_MINT;
+/** The newest Clarity version in the epoch of a chain that runs contracts. */
+export const EPOCH_VERSION = 5;

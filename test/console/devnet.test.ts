@@ -299,6 +299,8 @@ describeWith('Clarity', hasClarity, () => {
     await using visited = await visit(`${real.api}/contracts/new`);
     const { page, complaints } = visited;
     await page.getByLabel('Sender').selectOption('wallet_1');
+    const versions = page.getByLabel('Clarity version').locator('option');
+    expect(await versions.last().textContent()).toBe('5');
     const editor = page.getByLabel('Source');
     await editor.fill('(define-data-var n uint u0)\n(define-public (add)\n  (ok (+ 1 (var-get n))))');
     await editor.press('Control+Enter');

@@ -12,6 +12,7 @@ import type { ChainStart, MinedBlock, SimulatedChain } from '../chain.ts';
 import { type ContractInterface, type Execution, executedContract } from '../contract.ts';
 import { readSource } from '../contract-source.ts';
 import { findBreach, isMinable } from '../execute.ts';
+import { EPOCH_VERSION } from '../limits.ts';
 import { networks } from '../network.ts';
 import { type RewardCycles, rewardCycles } from '../pox.ts';
 import { formPositions } from '../source-forms.ts';
@@ -34,8 +35,6 @@ import { toExecution, toVmError } from './outcome.ts';
 
 /** Epoch of the chain: the last one with an active pox-4. */
 export const EPOCH = '3.4';
-/** The newest Clarity version of this epoch. */
-export const EPOCH_VERSION = 5;
 /** Contracts of the boot address in the engine. */
 const BOOT_CONTRACTS = [
   ...['pox', 'pox-2', 'pox-3', 'pox-4', 'bns', 'lockup', 'costs', 'costs-2', 'costs-3', 'costs-4', 'cost-voting'],

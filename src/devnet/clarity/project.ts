@@ -18,9 +18,10 @@ import { onFile } from '../../base/system-errors.ts';
 import { BOOT_ADDRESS, parseStacksAddress } from '../../codec/address.ts';
 import { MAX_CLARITY_VERSION } from '../../codec/clarity.ts';
 import { UnreachableError, wholeAnswer } from '../../http/direct-fetch.ts';
+import { EPOCH_VERSION } from '../limits.ts';
 import { networks } from '../network.ts';
 import { type Account, accountOf, accounts } from '../wallet.ts';
-import { EPOCH, EPOCH_VERSION } from './miner.ts';
+import { EPOCH } from './miner.ts';
 
 interface Requirement {
   name: string;

@@ -9,6 +9,7 @@ import { abiTypeString } from '../../../../codec/abi.ts';
 import { MAX_CLARITY_VERSION } from '../../../../codec/clarity.ts';
 import { clarity } from '../../../../codec/clarity-encode.ts';
 import { fromHex, toHex } from '../../../../codec/hex.ts';
+import { EPOCH_VERSION } from '../../../../devnet/limits.ts';
 import { type Answer, post } from '../../api/api.ts';
 import { tipVersion } from '../../api/live.ts';
 import { useGet } from '../../api/use-answer.ts';
@@ -209,7 +210,8 @@ function CallForm({ contract, name, args, accounts }: CallFormProps) {
   );
 }
 
-const VERSIONS = Array.from({ length: MAX_CLARITY_VERSION }, (_, index) => String(index + 1));
+/** Returns the Clarity versions up to the newest one. */
+const versionsUpTo = (newest: number): string[] => Array.from({ length: newest }, (_, index) => String(index + 1));
 
 const EXAMPLE = `(define-data-var count uint u0)
 
@@ -243,6 +245,7 @@ function ContractForm({ accounts }: { accounts: readonly DevnetAccount[] }) {
   const [version, setVersion] = useState('');
   const { sender, field: senderField } = useSender(accounts);
   const { run, result, problem, busy } = useAction<Deployment>();
+  const runsContracts = accounts.length > 0;
 
   async function open(file: File | undefined): Promise<void> {
     if (file === undefined || editor.current === null) return;
@@ -262,7 +265,7 @@ function ContractForm({ accounts }: { accounts: readonly DevnetAccount[] }) {
   return (
     <>
       <Form class="panel-body form stack" aria-label="Deploy a contract" onSubmit={submit}>
-        {accounts.length > 0 ? null : (
+        {runsContracts ? null : (
           <p class="note wait">
             This chain only simulates contracts: a source that it doesn’t know can be deployed but not called. With{' '}
             <code>stackside devnet --clarity</code>, contracts run for real.
@@ -273,7 +276,10 @@ function ContractForm({ accounts }: { accounts: readonly DevnetAccount[] }) {
           <ChoiceField
             label="Clarity version"
             value={version}
-            choices={[['', 'the default of the epoch'], ...VERSIONS]}
+            choices={[
+              ['', 'the default of the epoch'],
+              ...versionsUpTo(runsContracts ? EPOCH_VERSION : MAX_CLARITY_VERSION),
+            ]}
             help="A later one has more functions"
             onChange={setVersion}
           />
