@@ -27,16 +27,24 @@ function digestIn(word: string | undefined): Uint8Array | null {
  * begin with # are skipped.
  * @param format of a line, for the error's remedy
  * @param maxWords maximum words after the key
- * @throws OperatorError naming the line
+ * @throws OperatorError naming the line that is invalid or repeats a key
  */
 export function keyLines(text: string, file: string, format: string, maxWords = 0): KeyLine[] {
   const keys: KeyLine[] = [];
+  const lineOf = new Map<string, number>();
   for (const [index, line] of text.split(/\r?\n/).entries()) {
     const trimmed = line.trim();
     if (trimmed === '' || trimmed.startsWith('#')) continue;
     const [name = '', key, ...rest] = trimmed.split(/\s+/);
     const digest = digestIn(key);
     if (digest === null || rest.length > maxWords) throw wrongLine(index + 1, file, format);
+    const first = lineOf.getOrInsert(digest.toHex(), index + 1);
+    if (first <= index) {
+      throw new OperatorError(
+        `Line ${index + 1} of ${file} has the same key as line ${first}.`,
+        'Remove one of the two lines, or write another key.',
+      );
+    }
     keys.push({ line: index + 1, name, digest, rest });
   }
   return keys;

@@ -27,31 +27,21 @@ function parseReadKey({ line, name, digest, rest: [limit] }: KeyLine, file: stri
 }
 
 /** Reads the keys of a file's text. @throws OperatorError naming the line that is invalid or repeats a key */
-export function readKeysIn(text: string, file: string): ReadKey[] {
-  const lineOf = new Map<string, number>();
-  return keyLines(text, file, KEY_FORMAT, 1).map((parsed) => {
-    const { line, digest } = parsed;
-    const hex = digest.toHex();
-    const first = lineOf.get(hex);
-    if (first !== undefined) {
-      throw new OperatorError(
-        `Line ${line} of ${file} has the same key as line ${first}.`,
-        'Remove one of the two lines, or write another key.',
-      );
-    }
-    lineOf.set(hex, line);
-    return parseReadKey(parsed, file);
-  });
-}
+export const readKeysIn = (text: string, file: string): ReadKey[] =>
+  keyLines(text, file, KEY_FORMAT, 1).map((parsed) => parseReadKey(parsed, file));
 
 /**
  * Reads the keys of a file.
+ * @param file null for no keys
  * @param perMinute of clients without a key; 0: only keys may read
  * @throws OperatorError if the file can't be read, for an invalid line, or if nobody could read
  */
-export function readKeysOf(file: string, perMinute: number | null): ReadKey[] {
-  const keys = readKeysIn(fileText(file, 'Check --read-keys.'), file);
+export function readKeysOf(file: string | null, perMinute: number | null): ReadKey[] {
+  const keys = file === null ? [] : readKeysIn(fileText(file, 'Check --read-keys.'), file);
   if (keys.length > 0 || perMinute !== 0) return keys;
+  if (file === null) {
+    throw new OperatorError('--rate-limit 0 requires read keys.', 'Set --read-keys, or raise or omit --rate-limit.');
+  }
   throw new OperatorError(`${file} has no keys, and --rate-limit 0 requires one.`, 'Add a key, or raise --rate-limit.');
 }
 

@@ -197,13 +197,15 @@ test('a key file with the same key twice is rejected with both lines', () => {
   expect(readKeysIn('bob key-of-bob\nbob next-key-of-bob', 'keys')).toHaveLength(2);
 });
 
-test('a file without a key is rejected if only keys may read', () => {
+test('a missing file or a file without a key is rejected if only keys may read', () => {
   using directory = dataDirectory();
   const file = join(directory.path, 'keys');
   writeFileSync(file, '# alice first-key-of-alice\n');
   expect(readKeysOf(file, 600)).toEqual([]);
   expect(readKeysOf(file, null)).toEqual([]);
   expect(() => readKeysOf(file, 0)).toThrow(`${file} has no keys, and --rate-limit 0 requires one.`);
+  expect(readKeysOf(null, 600)).toEqual([]);
+  expect(() => readKeysOf(null, 0)).toThrow('--rate-limit 0 requires read keys.');
 });
 
 test('a key file is read, or rejected with the line number', () => {

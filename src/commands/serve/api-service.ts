@@ -134,7 +134,7 @@ function rateLimiter(
   clock: Clock,
 ): RateLimiter | null {
   if (perMinute === null && readKeys === null) return null;
-  const keys = readKeys === null ? [] : readKeysOf(readKeys, perMinute);
+  const keys = readKeysOf(readKeys, perMinute);
   const table = new RateTable(rates, clock.now);
   return new RateLimiter({ perMinute, keys, table, metrics: rateLimitMetrics(registry) });
 }
