@@ -119,14 +119,16 @@ interface Writable {
 /** Makes the error of a failed statement from its cause. @param server host and port */
 type FailureOf = (server: string, cause: unknown) => LogUnavailableError | LogUnknownOutcomeError;
 
-/** Result of the search at one server: whether it takes writes, or the failure that left this unknown. */
-type ProbeResult = Writable & ({ timeline: number | null } | { failure: unknown });
+/** Result of the search at one server: whether it takes writes and when it started, or the failure that left this unknown. */
+type ProbeResult = Writable & ({ timeline: number | null; started: string } | { failure: unknown });
+
+type Primary = Extract<ProbeResult, { started: string }> & { timeline: number };
 
 /** Returns the servers that take writes, the one that was promoted last first. */
-function writableAmong(results: readonly ProbeResult[]): Writable[] {
-  const timelineOf = (result: ProbeResult): number => ('timeline' in result ? (result.timeline ?? -1) : -1);
-  return results.filter((result) => timelineOf(result) >= 0).sort((a, b) => timelineOf(b) - timelineOf(a));
-}
+const writableAmong = (results: readonly ProbeResult[]): Primary[] =>
+  results
+    .filter((result): result is Primary => 'timeline' in result && result.timeline !== null)
+    .sort((a, b) => b.timeline - a.timeline);
 
 /**
  * Each promotion of a standby begins a timeline with a higher number. A former primary that was cut off and still takes
@@ -134,9 +136,10 @@ function writableAmong(results: readonly ProbeResult[]): Writable[] {
  */
 const TIMELINE =
   "SELECT current_setting('transaction_read_only') = 'on' AS read_only," +
-  " CASE WHEN pg_is_in_recovery() THEN '' ELSE pg_walfile_name(pg_current_wal_lsn()) END AS file";
+  " CASE WHEN pg_is_in_recovery() THEN '' ELSE pg_walfile_name(pg_current_wal_lsn()) END AS file," +
+  ' pg_postmaster_start_time()::text AS started';
 /** A single server may be any server that speaks PostgreSQL's protocol. */
-const READ_ONLY = "SELECT current_setting('transaction_read_only') = 'on' AS read_only, '' AS file";
+const READ_ONLY = "SELECT current_setting('transaction_read_only') = 'on' AS read_only, '' AS file, '' AS started";
 
 export interface EngineOptions {
   clock?: Clock;
@@ -270,7 +273,9 @@ export class PostgresEngine {
   async writableServers(): Promise<string[]> {
     const probeResults = await Promise.all(this.#servers.map((server) => this.#probe(server)));
     await Promise.all(probeResults.map(({ sql }) => sql.close({ timeout: 0 })));
-    return writableAmong(probeResults).map(({ server }) => server.name);
+    // Two names of one server show the same start, in microseconds.
+    const servers = Map.groupBy(writableAmong(probeResults), ({ started }) => started);
+    return [...servers.values()].map(([first]) => first!.server.name);
   }
 
   async #probe(server: EngineServer): Promise<ProbeResult> {
@@ -286,9 +291,12 @@ export class PostgresEngine {
     const sql = new Bun.SQL(url, { ...this.#pool, database, connection });
     const statement = this.#servers.length > 1 ? TIMELINE : READ_ONLY;
     try {
-      const [row] = await this.#withTimeout(runOf(sql)<{ read_only: boolean; file: string }>(statement), 0);
+      const [row] = await this.#withTimeout(
+        runOf(sql)<{ read_only: boolean; file: string; started: string }>(statement),
+        0,
+      );
       const timeline = row === undefined || row.read_only ? null : Number.parseInt(row.file.slice(0, 8) || '0', 16);
-      return { server, sql, timeline };
+      return { server, sql, timeline, started: row?.started ?? '' };
     } catch (failure) {
       return { server, sql, failure };
     }

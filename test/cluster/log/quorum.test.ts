@@ -335,6 +335,12 @@ describeWith('PostgreSQL', hasPostgres, () => {
     await old[Symbol.asyncDispose]();
     expect(await warnings()).toEqual([]);
     await cutLog.close();
+    // A server with two names isn't two servers that accept writes.
+    const { port } = quorum.primary();
+    const names = quorum.url.replace(`127.0.0.1:${port}`, `127.0.0.1:${port},localhost:${port}`);
+    const namedTwice = await openPostgresLog(names, { prefix: 'cut_' });
+    expect((await clusterStatus(namedTwice, null)).engine.warnings).toEqual([]);
+    await namedTwice.close();
   });
 });
 
