@@ -48,12 +48,16 @@ export class ArchiveDamagedError extends OperatorError {
 /** A public archive contains private commands or their rows. Stackside never writes such an archive, so somebody else did. */
 export class PrivateContentError extends OperatorError {
   override readonly name = 'PrivateContentError';
+  /** The fault, as the end of a sentence that begins with the archive. */
+  readonly fault: string;
   /** @param content the content, with the object or entry that has it */
   constructor({ location }: Pick<ObjectSource, 'location'>, content: string) {
+    const fault = `${content}, which public archives omit`;
     super(
-      `The archive at ${location} is public, but ${content}, which public archives omit.`,
+      `The archive at ${location} is public, but ${fault}.`,
       "Don't use this archive: it could register chainhooks on your server. Ask its operator for another copy.",
     );
+    this.fault = fault;
   }
 }
 
@@ -324,6 +328,12 @@ export async function* entriesAfter(
   if (entries.length > 0) yield entries;
 }
 
+/** @throws PrivateContentError if entries of a public archive have a private command in clear text */
+function requirePublicEntries(store: ObjectStoreReads, entries: readonly Entry[]): void {
+  const entry = entries.find(isPrivateEntry);
+  if (entry !== undefined) throw new PrivateContentError(store, `entry ${entry.id} is a private command`);
+}
+
 /**
  * Reads the entries that a restore applies, as {@link entriesAfter} does.
  * @throws PrivateContentError if the archive is public and has a private command in clear text
@@ -334,9 +344,7 @@ export async function* restorableEntries(
   isPublic: boolean,
 ): AsyncGenerator<Entry[]> {
   for await (const entries of entriesAfter(store, after)) {
-    const privateEntry = isPublic ? entries.find(isPrivateEntry) : undefined;
-    if (privateEntry !== undefined)
-      throw new PrivateContentError(store, `entry ${privateEntry.id} is a private command`);
+    if (isPublic) requirePublicEntries(store, entries);
     yield entries;
   }
 }
@@ -388,12 +396,17 @@ export interface VerifiedObject {
 
 /** Returns the fault that a read error describes. @throws any other error */
 export function faultIn(error: unknown): string {
-  if (error instanceof ArchiveDamagedError) return error.fault;
+  if (error instanceof ArchiveDamagedError || error instanceof PrivateContentError) return error.fault;
   throw error;
 }
 
 /** Reads and verifies every segment and open part of an archive. @throws OperatorError if the store can't be read */
 export async function* verifySegments(store: ObjectStoreReads): AsyncGenerator<VerifiedObject> {
+  const isPublic = (await readIdentity(store))?.public === true;
+  const requireEntries = <Part extends { entries: readonly Entry[] }>(part: Part): Part => {
+    if (isPublic) requirePublicEntries(store, part.entries);
+    return part;
+  };
   const { segments, open } = await listContents(store);
   const steps = segments.map((range, index) => {
     const last = headOf(segments[index - 1]);
@@ -404,7 +417,9 @@ export async function* verifySegments(store: ObjectStoreReads): AsyncGenerator<V
     first: range.first,
     last: range.last,
     gap,
-    segment: await readSealedSegment(store, range, gap === null ? last : null).catch(faultIn),
+    segment: await readSealedSegment(store, range, gap === null ? last : null)
+      .then(requireEntries)
+      .catch(faultIn),
   }));
   /** The identity that the entries give the log; null if they give none. */
   let identity: string | null = null;
@@ -420,6 +435,7 @@ export async function* verifySegments(store: ObjectStoreReads): AsyncGenerator<V
   try {
     const part = await readNewestOpenPart(store, open, last);
     if (part !== null) {
+      requireEntries(part);
       yield { name: part.name, first: part.first, last: part.last, fault: null };
       identity = lastIdentityIn(part.entries) ?? identity;
     }

@@ -7,20 +7,21 @@ import { OperatorError } from '../base/errors.ts';
 import { mapAhead } from '../base/turns.ts';
 import type { ObjectStoreReads } from '../storage/object-store.ts';
 import { type BaseLoader, BaseRowError, openBaseLoader } from '../store/base/loader.ts';
-import { type BaseTable, privateContentIn } from '../store/base/snapshot.ts';
+import type { BaseTable } from '../store/base/snapshot.ts';
 import { SCHEMA_VERSION } from '../store/files/database.ts';
 import { openJournal } from '../store/files/journal.ts';
 import type { SecondaryIndexProgress } from '../store/files/secondary-indexes.ts';
 import { compressed, sameChain } from '../store/log/entry.ts';
-import { ArchiveDamagedError, PrivateContentError, restorableEntries } from './archive.ts';
+import { ArchiveDamagedError, restorableEntries } from './archive.ts';
 import {
   type BaseManifest,
-  type BasePart,
   listBases,
   type NamedBase,
   partName,
   readManifest,
   readRows,
+  requirePublicRows,
+  type StoredPart,
 } from './base.ts';
 
 /** The base that a restore starts from: the base of an entry, none, or if null, the newest base that fits. */
@@ -133,9 +134,8 @@ export async function fillJournal(options: FillingOptions): Promise<void> {
   }
 }
 
-interface TablePart {
+interface TablePart extends StoredPart {
   table: BaseTable;
-  part: BasePart;
 }
 
 /** Returns the parts in loading order. @throws ArchiveDamagedError if the base has other tables than the program */
@@ -151,7 +151,7 @@ function partsOf(store: ObjectStoreReads, { name, tables }: ChosenBase, baseTabl
   if (other !== null) {
     throw new ArchiveDamagedError(store, `${name} is a damaged base: its tables don't match schema ${SCHEMA_VERSION}`);
   }
-  return tables.flatMap(({ parts }, index) => parts.map((part) => ({ table: baseTables[index]!, part })));
+  return tables.flatMap((stored, index) => stored.parts.map((part) => ({ stored, table: baseTables[index]!, part })));
 }
 
 export interface LoadingOptions extends Pick<FillingOptions, 'staging' | 'store' | 'base' | 'isPublic' | 'turn'> {
@@ -171,12 +171,6 @@ function load(store: ObjectStoreReads, loader: BaseLoader, { table, part }: Tabl
   }
 }
 
-/** @throws PrivateContentError if rows have content that a public archive omits */
-function requirePublic(store: ObjectStoreReads, { table, part }: TablePart, rows: readonly unknown[]): void {
-  const content = privateContentIn(table, rows);
-  if (content !== null) throw new PrivateContentError(store, `${partName(part.sha256)} has ${content}`);
-}
-
 /** Loads the rows of a base into a new index. @throws ArchiveDamagedError that names the part or the base; PrivateContentError */
 export async function loadBase(options: LoadingOptions): Promise<void> {
   const { staging, store, base, isPublic, report, making, turn } = options;
@@ -187,7 +181,7 @@ export async function loadBase(options: LoadingOptions): Promise<void> {
     const remaining = parts.slice(loader.loaded());
     const results = mapAhead(remaining, async (item) => ({ ...item, rows: await readRows(store, item.part) }));
     for await (const { rows, ...item } of results) {
-      if (isPublic) requirePublic(store, item, rows);
+      if (isPublic) requirePublicRows(store, item, rows);
       load(store, loader, item, rows);
       report(loader.loaded(), parts.length);
       await turn();

@@ -21,9 +21,17 @@ import { mapAhead } from '../base/turns.ts';
 import { strictText } from '../codec/utf8.ts';
 import { checker } from '../http/checker.ts';
 import { compressPart, hashOfPart, maxCompressedSize, type ObjectStoreReads } from '../storage/object-store.ts';
-import type { RowLine } from '../store/base/snapshot.ts';
+import { privateContentIn, type RowLine } from '../store/base/snapshot.ts';
 import type { Head } from '../store/log/entry.ts';
-import { ArchiveDamagedError, compareEntry, faultIn, readVerified, type VerifiedObject } from './archive.ts';
+import {
+  ArchiveDamagedError,
+  compareEntry,
+  faultIn,
+  PrivateContentError,
+  readIdentity,
+  readVerified,
+  type VerifiedObject,
+} from './archive.ts';
 
 /** Version of the format of bases. */
 export const BASE_FORMAT = 1;
@@ -192,6 +200,22 @@ export async function readRows(store: ObjectStoreReads, part: BasePart): Promise
   throw new ArchiveDamagedError(store, `${name} is a damaged part of a base: its rows don't match the base`);
 }
 
+/** A part with its table as the manifest describes it. */
+export interface StoredPart {
+  stored: BaseTableParts;
+  part: BasePart;
+}
+
+/** @throws PrivateContentError if rows have content that a public archive omits */
+export function requirePublicRows(
+  store: ObjectStoreReads,
+  { stored, part }: StoredPart,
+  rows: readonly unknown[],
+): void {
+  const content = privateContentIn(stored, rows);
+  if (content !== null) throw new PrivateContentError(store, `${partName(part.sha256)} has ${content}`);
+}
+
 /** Returns the object of a manifest. */
 export function packManifest(manifest: BaseManifest): Promise<Buffer> {
   const sha256 = hashOfPart(Buffer.from(JSON.stringify(manifest)));
@@ -270,6 +294,7 @@ async function readSoundBase(store: ObjectStoreReads, named: NamedBase): Promise
 
 /** Reads and verifies every base of an archive and all their parts. @throws OperatorError if the store can't be read */
 export async function* verifyBases(store: ObjectStoreReads): AsyncGenerator<VerifiedObject> {
+  const isPublic = (await readIdentity(store))?.public === true;
   const seen = new Set<string>();
   for (const named of await listBases(store)) {
     const { name, id } = named;
@@ -277,16 +302,22 @@ export async function* verifyBases(store: ObjectStoreReads): AsyncGenerator<Veri
     const result = await readSoundBase(store, named).catch(faultIn);
     yield { name, ...range, fault: typeof result === 'string' ? result : null };
     if (result === null || typeof result === 'string') continue;
-    const parts: BasePart[] = [];
-    for (const part of result.tables.flatMap((table) => table.parts)) {
-      if (seen.has(part.sha256)) continue;
-      seen.add(part.sha256);
-      parts.push(part);
+    const parts: StoredPart[] = [];
+    for (const stored of result.tables) {
+      for (const part of stored.parts) {
+        // Whether rows are private depends on their table.
+        const key = `${stored.name} ${part.sha256}`;
+        if (seen.has(key)) continue;
+        seen.add(key);
+        parts.push({ stored, part });
+      }
     }
-    yield* mapAhead(parts, async (part) => ({
+    yield* mapAhead(parts, async (item) => ({
       ...range,
-      name: partName(part.sha256),
-      fault: await readRows(store, part).then(() => null, faultIn),
+      name: partName(item.part.sha256),
+      fault: await readRows(store, item.part)
+        .then((rows) => (isPublic ? requirePublicRows(store, item, rows) : undefined))
+        .then(() => null, faultIn),
     }));
   }
 }

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { zstdDecompressSync } from 'bun';
 import { verifySegments } from '../../src/archive/archive.ts';
 import { IDENTITY } from '../../src/archive/archive-directory.ts';
-import { packManifest } from '../../src/archive/base.ts';
+import { packManifest, verifyBases } from '../../src/archive/base.ts';
 import { HEAD, HEAD_TYPE, headBytes, readHead } from '../../src/archive/head.ts';
 import { signedArchive } from '../../src/archive/open.ts';
 import { parseSegmentName } from '../../src/archive/segment.ts';
@@ -232,7 +232,15 @@ test('a public base is signed, omits private commands, and starts a new server',
   expect(wholeIndex(into)).toEqual(wholeIndex(replayed));
 });
 
-test('a restore rejects a public archive with private commands, and rows of them', async () => {
+/** Returns the faults that `stackside archive verify` finds. */
+async function faultsIn(store: ObjectStore): Promise<string[]> {
+  const faults: string[] = [];
+  for await (const { fault } of verifySegments(store)) if (fault !== null) faults.push(fault);
+  for await (const { fault } of verifyBases(store)) if (fault !== null) faults.push(fault);
+  return faults;
+}
+
+test('a restore and a verification reject a public archive with private commands, and rows of them', async () => {
   // A private archive that claims to be public, as anybody could publish it.
   const place = folder();
   const ownStore = directoryFiles(place);
@@ -242,6 +250,7 @@ test('a restore rejects a public archive with private commands, and rows of them
   const commands = journalRows(source).findIndex((row) => row.path === COMMAND_PATH && isPrivateCommand(row.text)) + 1;
   const entryFault = `The archive at ${place} is public, but entry ${commands} is a private command, which public archives omit.`;
   expect(await refusal(restoredFrom(ownStore, folder()))).toBe(entryFault);
+  expect(await faultsIn(ownStore)).toContain(`entry ${commands} is a private command, which public archives omit`);
   await baseIn(source, ownStore);
   expect(await refusal(restoredFrom(ownStore, folder()))).toBe(entryFault);
   // The entries are withheld now, and the rows of the base remain.
@@ -252,6 +261,9 @@ test('a restore rejects a public archive with private commands, and rows of them
   expect(await refusal(restoredFrom(mixed, folder()))).toMatch(
     /^The archive at .* is public, but part-[0-9a-f]{64}\.zst has rows of faucet_requests, which public archives omit\.$/,
   );
+  const faults = await faultsIn(mixed);
+  expect(faults.filter((fault) => !fault.endsWith(', which public archives omit'))).toEqual([]);
+  expect(faults).toContainEqual(expect.stringMatching(/^part-[0-9a-f]{64}\.zst has rows of hooks,/));
 });
 
 test("the head of an archive that isn't public is rejected", async () => {

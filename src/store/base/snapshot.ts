@@ -84,11 +84,14 @@ const tablesOfCommands: readonly string[] = [
 const columnsOfCommands: Readonly<Record<string, string>> = { progress: 'hooks_epoch' };
 
 /** Returns the part of rows that only private commands write, such as `rows of hooks`; null if there is none. */
-export function privateContentIn({ name, columns }: BaseTable, rows: readonly unknown[]): string | null {
+export function privateContentIn(
+  { name, columns }: { name: string; columns: readonly string[] },
+  rows: readonly unknown[],
+): string | null {
   if (tablesOfCommands.includes(name)) return rows.length === 0 ? null : `rows of ${name}`;
   const zero = columnsOfCommands[name];
   if (zero === undefined) return null;
-  const index = columns.findIndex((column) => column.name === zero);
+  const index = columns.indexOf(zero);
   return rows.every((row) => Array.isArray(row) && row[index] === 0) ? null : `a value for ${name}.${zero}`;
 }
 
