@@ -133,6 +133,9 @@ test('alerts use existing metrics and labels, and have a severity and a descript
     expect(unknownIn(expr, shown)).toEqual([]);
     expect(['critical', 'warning']).toContain(labels.severity);
     expect(annotations.description).toMatch(/\.$/);
+    // A plural only follows numbers that are never 1.
+    const isCounted = /\{\{ \$value \}\} \w/.test(annotations.summary);
+    expect([annotations.summary, isCounted && Number(expr.split(' > ')[1]) < 1]).toEqual([annotations.summary, false]);
   }
 });
 

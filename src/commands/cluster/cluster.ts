@@ -1,7 +1,7 @@
 /** `stackside cluster init` and `stackside cluster status`. */
 import { existsSync } from 'node:fs';
 import { OperatorError, TemporaryError } from '../../base/errors.ts';
-import { durationInWords } from '../../base/format.ts';
+import { durationInWords, plural } from '../../base/format.ts';
 import { chainIdText } from '../../chain/network.ts';
 import { type ClusterStatus, clusterStatus, type SeenHost } from '../../cluster/cluster-status.ts';
 import { fillHole, fillLog, type LogFault, type VerifiedEntry, verifyRange } from '../../cluster/comparing.ts';
@@ -172,7 +172,7 @@ function sharedKey(place: KeyLocation): string {
   const unreadableSecrets = secretReader(hookSecrets(db), sealing, () => {}).unreadable();
   if (unreadableSecrets.length > 0) {
     process.stderr.write(
-      `Warning: the key in ${file} does not open the signing secrets of ${unreadableSecrets.length} consumers. Add the line with their key to the file, or have the consumers create new secrets.\n`,
+      `Warning: the key in ${file} does not open the signing secrets of ${plural(unreadableSecrets.length, 'consumer')}. Add the line with their key to the file, or have the consumers create new secrets.\n`,
     );
   }
   return file;

@@ -111,7 +111,7 @@ async function endReport(archive: ShownArchive) {
     fault,
   };
   const lines = [
-    `sealed      ${segments.length} segments, entries up to ${sealed.id}`,
+    `sealed      ${plural(segments.length, 'segment')}, entries up to ${sealed.id}`,
     `open        ${part === null ? 'nothing after them' : `${part.name}, entries ${part.first} to ${part.last}`}`,
     last === undefined ? 'last entry  none' : `last entry  ${last.id}, received ${timeText(last.receivedAt)}`,
     ...(fault === null ? [] : [`fault       ${fault}`]),

@@ -1,4 +1,5 @@
 /** `stackside simulate`: a simulated chain's events, as a recording or posted to an observer. */
+import { plural } from '../../base/format.ts';
 import { recordingRow } from '../../chain/recording.ts';
 import { EventNotAcceptedError, type NodeEvent, postEvents } from '../../devnet/node-event.ts';
 import { type DevnetOptions, devnetEvents } from '../../devnet/scenario.ts';
@@ -35,5 +36,5 @@ export async function postDevnet(options: DevnetOptions, url: string): Promise<v
       process.stderr.write(`${waitingText(url, cause)}\n`);
     },
   });
-  process.stderr.write(`${count} events posted to ${url}\n`);
+  process.stderr.write(`${plural(count, 'event')} posted to ${url}\n`);
 }

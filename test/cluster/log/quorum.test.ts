@@ -240,7 +240,7 @@ describeWith('PostgreSQL', hasPostgres, () => {
     using err = spyOn(process.stderr, 'write').mockImplementation(() => true);
     await initCluster({ cluster: quorum.url, clusterPrefix: 'lost_', clusterKey: null, data });
     expect(statSync(secretsKeyFile(data)).mode & 0o777).toBe(0o600);
-    expect(err.mock.calls.join('')).toContain('does not open the signing secrets of 1 consumers');
+    expect(err.mock.calls.join('')).toContain('does not open the signing secrets of 1 consumer.');
   });
 
   clusterTests(() => quorum);
