@@ -95,10 +95,22 @@ export const transaction = (read: Reader, { tx_id }: { tx_id: Uint8Array }): str
   return tip === null ? null : `${state.status}-${read.mempool.version()}`;
 };
 
+/** The tag of one transaction with the names of arguments: any fork may deploy the contract that a pending or failed one calls. */
+export const typedTransaction = (read: Reader, params: { tx_id: Uint8Array }): string | null => {
+  const tag = transaction(read, params);
+  return tag === null || read.transactions.state(params.tx_id)?.status === 'success' ? tag : `${tag}-${anyFork(read)}`;
+};
+
 /** The tag of answers about a canonical block, whose content changes only if it was filled and is completed. */
 export const block = (read: Reader, params: { height_or_hash: BlockId }): string | null => {
   const hash = read.chain.blockHash(params.height_or_hash);
   return hash === undefined ? null : `${hash.toHex()}-canonical${completionSuffix(read)}`;
+};
+
+/** The tag of a block's calls with the names of arguments: any fork may deploy the contract of a failed one. */
+export const blockAndAnyFork = (read: Reader, params: { height_or_hash: BlockId }): string | null => {
+  const tag = block(read, params);
+  return tag === null ? null : `${tag}-${anyFork(read)}`;
 };
 
 /** The tag of an answer about the newest block at or before a time, in Unix seconds. */

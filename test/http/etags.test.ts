@@ -71,6 +71,8 @@ test('an orphaned block that arrives without a new tip changes only the ETags of
     `/extended/v1/contract/${alice.address}.pool`,
     `/extended/v1/tx/multiple?tx_id=${left.id},${right.id}`,
     `/extended/v1/tx/${failed.id}`,
+    `/extended/v1/address/${bob.address}/${failed.id}/with_transfers`,
+    '/extended/v2/blocks/2/transactions',
     '/extended/v1/tx',
     `/extended/v1/address/${bob.address}/transactions`,
     `/extended/v1/tx/${waiting.id}`,
@@ -237,7 +239,14 @@ const DEPENDS: readonly Depends[] = [
     needs: ['statusOfTransaction', 'tip'],
   },
   { tag: 'chainTipAndTokens', on: [...TIP, 'tokens'], needs: [] },
+  {
+    tag: 'typedTransaction',
+    state: { statusOfTransaction: 'abort_by_response' },
+    on: [...TIP, 'newestArrival', 'blockOfTransaction', 'statusOfTransaction'],
+    needs: ['statusOfTransaction'],
+  },
   { tag: 'block', on: ['block', 'completions'], needs: ['block'] },
+  { tag: 'blockAndAnyFork', on: [...TIP, 'newestArrival', 'block'], needs: ['block'] },
   { tag: 'blockAt', on: ['blockAt', 'completions'], needs: ['blockAt'] },
 ];
 

@@ -7,7 +7,7 @@ import {
   principalAndAnyFork,
   principalAndMempool,
   principal as principalTag,
-  transaction as transactionTag,
+  typedTransaction,
 } from '../../http/etag.ts';
 import { withUntouched } from '../../http/history.ts';
 import { legacyOffsetQuery, OffsetPage, offsetPage } from '../../http/pagination.ts';
@@ -248,7 +248,7 @@ export const addressTransactions = [
     response: TransactionWithStxTransfers,
     notFound: 'Transaction not found, or it moved no STX of this address',
     deprecated: { replacement: `${v3}/transactions/{tx_id}/balance-changes` },
-    etag: transactionTag,
+    etag: typedTransaction,
     history: 'since',
     handle: ({ params: { principal, tx_id }, read }) => {
       const addressTransaction = read.addresses.transactionWithTransfers(principal, tx_id);

@@ -2,7 +2,7 @@
 
 import { Type } from '@sinclair/typebox';
 import { requireFound } from '../../http/errors.ts';
-import { anyFork, block as blockTag, chainTip } from '../../http/etag.ts';
+import { anyFork, blockAndAnyFork, chainTip } from '../../http/etag.ts';
 import { legacyOffsetQuery, listOf, OffsetPage, offsetPage, offsetQuery } from '../../http/pagination.ts';
 import { ANY_TEXT, prefixed } from '../../http/request-url.ts';
 import { route } from '../../http/route.ts';
@@ -159,7 +159,7 @@ export const blockTransactions = [
     query: offsetQuery({ maximum: 50, default: 20 }),
     response,
     notFound: 'Block not found',
-    etag: blockTag,
+    etag: blockAndAnyFork,
     history: 'since',
     handle: ({ params: { height_or_hash }, query, read }) => {
       const block = read.blocks.find(height_or_hash);

@@ -2,7 +2,13 @@
 import { Type } from '@sinclair/typebox';
 import { toHex } from '../../codec/hex.ts';
 import { ApiError, requireFound } from '../../http/errors.ts';
-import { anyFork, chainTip, type ETagKind, mempoolAndAnyFork, transaction as transactionTag } from '../../http/etag.ts';
+import {
+  anyFork,
+  chainTip,
+  mempoolAndAnyFork,
+  transaction as transactionTag,
+  typedTransaction,
+} from '../../http/etag.ts';
 import { requireTransactions } from '../../http/history.ts';
 import { MaybeSerialized, serializedLazily } from '../../http/json.ts';
 import { legacyOffsetQuery, limitOrDefault, OffsetPage } from '../../http/pagination.ts';
@@ -55,12 +61,6 @@ const serialize = (
   });
 
 const normalizeTxId = normalizer(TxId);
-
-/** The tag of one transaction with the names of arguments: any fork may deploy the contract that a pending or failed one calls. */
-const typedTransactionTag: ETagKind<{ tx_id: Uint8Array }> = (read, params) => {
-  const tag = transactionTag(read, params);
-  return tag === null || read.transactions.state(params.tx_id)?.status === 'success' ? tag : `${tag}-${anyFork(read)}`;
-};
 
 /** Order of transactions in the answer of `tx/multiple`: mined, then pending or dropped, then unknown. */
 function rank(inForks: FoundInForks | undefined): number {
@@ -184,7 +184,7 @@ export const transactions = [
     query: detailQuery,
     response: MaybeSerialized(FoundTransaction),
     notFound: 'Transaction not found',
-    etag: typedTransactionTag,
+    etag: typedTransaction,
     history: 'since',
     handle: ({ params: { tx_id }, query, read }) => {
       const { event_limit, event_offset, exclude_function_args } = query;
