@@ -165,8 +165,10 @@ const keyNotice = (file: string): string =>
  */
 function sharedKey(place: KeyLocation): string {
   const { data } = place;
-  const sealing = loadOrCreateSealing(place);
   const file = keyFileOf(place);
+  const isNew = !existsSync(file);
+  const sealing = loadOrCreateSealing(place);
+  if (isNew) process.stdout.write(`Created a key for signing secrets in ${file}.\n`);
   if (!existsSync(indexPath(data))) return file;
   using db = openReader(data);
   const unreadableSecrets = secretReader(hookSecrets(db), sealing, () => {}).unreadable();

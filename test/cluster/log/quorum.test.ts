@@ -49,7 +49,7 @@ describeWith('PostgreSQL', hasPostgres, () => {
       .join('');
     expect(await stackside('cluster', 'init', ...args)).toEqual({
       code: 0,
-      stdout: `Created the tables of the shared log.\nIf the hosts use another role, grant it these rights:\n${grants}The log now has the ${entryOf(events.length)} entries of the journal in ${directory.path}.\nSigning secrets are encrypted with the key in ${secretsKeyFile(directory.path)}. Copy this file to the data directory of each other host, or name it there with --cluster-key.\n`,
+      stdout: `Created the tables of the shared log.\nIf the hosts use another role, grant it these rights:\n${grants}Created a key for signing secrets in ${secretsKeyFile(directory.path)}.\nThe log now has the ${entryOf(events.length)} entries of the journal in ${directory.path}.\nSigning secrets are encrypted with the key in ${secretsKeyFile(directory.path)}. Copy this file to the data directory of each other host, or name it there with --cluster-key.\n`,
       stderr: '',
     });
     const access = engineAccess(quorum.url, 'init_');
@@ -236,9 +236,15 @@ describeWith('PostgreSQL', hasPostgres, () => {
       await using single = directHooks({ directory: data });
       await single.managed.rotateSecret('default');
     }
-    using _ = spyOn(process.stdout, 'write').mockImplementation(() => true);
+    using out = spyOn(process.stdout, 'write').mockImplementation(() => true);
     using err = spyOn(process.stderr, 'write').mockImplementation(() => true);
-    await initCluster({ cluster: quorum.url, clusterPrefix: 'lost_', clusterKey: null, data });
+    const settings = { cluster: quorum.url, clusterPrefix: 'lost_', clusterKey: null, data };
+    const created = `Created a key for signing secrets in ${secretsKeyFile(data)}.\n`;
+    await initCluster(settings);
+    expect(out.mock.calls.flat()).toContain(created);
+    out.mockClear();
+    await initCluster(settings);
+    expect(out.mock.calls.flat()).not.toContain(created);
     expect(statSync(secretsKeyFile(data)).mode & 0o777).toBe(0o600);
     expect(err.mock.calls.join('')).toContain('does not open the signing secrets of 1 consumer.');
   });
