@@ -44,6 +44,24 @@ export function atMost(limit: number) {
   };
 }
 
+/** Counts unfinished pieces of work by key. */
+export function countWork() {
+  const counts = new Map<string, number>();
+  return {
+    /** Returns the number of unfinished pieces of a key. */
+    of: (key: string): number => counts.get(key) ?? 0,
+    /** Counts a piece of work. @returns a function that ends its count */
+    begin(key: string): () => void {
+      counts.set(key, (counts.get(key) ?? 0) + 1);
+      return () => {
+        const others = (counts.get(key) ?? 1) - 1;
+        if (others === 0) counts.delete(key);
+        else counts.set(key, others);
+      };
+    },
+  };
+}
+
 /**
  * Spaces requests to another server. @param rate maximum requests per second; null for no limit
  * @returns a function that waits until the next request is allowed, and for more milliseconds before a retry

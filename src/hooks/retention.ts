@@ -61,7 +61,7 @@ interface RetentionOptions {
   log: HookLog;
   clock: Clock;
   /** Whether a block of any depth can be orphaned, as on a devnet. Its ledger rows are never deleted. */
-  hasDeepForks?: boolean;
+  hasDeepForks?: boolean | undefined;
   /** Maximum bodies that are stored for a hook; for tests. */
   maxBodies?: number;
 }

@@ -99,8 +99,9 @@ export function startChainhooks(options: HookOptions) {
     canSign: secrets.canSign,
   });
   const tasks = hookTasks({ store, commands, log, clock });
-  const { hasDeepForks = false } = options;
-  const upkeep = retention({ store, commands, retentionMs: rules.retentionMs, log, clock, hasDeepForks });
+  const { retentionMs } = rules;
+  const { hasDeepForks } = options;
+  const upkeep = retention({ store, commands, retentionMs, log, clock, hasDeepForks });
 
   engine.listen({
     evaluated: timers.evaluated,

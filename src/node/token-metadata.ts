@@ -223,7 +223,7 @@ export interface MetadataFetcherOptions {
   /** The commits that may add jobs. */
   commits: Pick<CommitCount, 'follow'>;
   /** Reports whether this host does the look-ups. In a cluster, one host does. */
-  isHeld: () => boolean;
+  hasLease: () => boolean;
   clock: Clock;
   random: Pick<RandomSource, 'number'>;
   log: (event: TokenLogEvent) => void;
@@ -247,7 +247,7 @@ function* inTurn({ oldest, newest, repeated }: TokenQueue): Generator<TokenJobIt
 
 /** Starts the look-ups. */
 export function startMetadataFetcher(options: MetadataFetcherOptions) {
-  const { snapshots, node, commits, isHeld, clock, random, log } = options;
+  const { snapshots, node, commits, hasLease, clock, random, log } = options;
   const commands = commandsOf<TokenCommands>(options.commander);
   const counters: TokenCounters = { answered: 0, failed: 0, invalid: 0 };
 
@@ -301,7 +301,7 @@ export function startMetadataFetcher(options: MetadataFetcherOptions) {
     let isAway = false;
     const limited = atMost(MAX_CONCURRENT);
     const ask = async (item: TokenJobItem): Promise<TokenAnswer | null> => {
-      if (isAway || calls.signal.aborted || !isHeld()) return null;
+      if (isAway || calls.signal.aborted || !hasLease()) return null;
       try {
         return await askNode(item, calls);
       } catch (error) {
@@ -317,7 +317,7 @@ export function startMetadataFetcher(options: MetadataFetcherOptions) {
 
   /** Lists and queues tokens of one contract, and answers some jobs. @returns milliseconds until the next round */
   async function round(signal: AbortSignal): Promise<number> {
-    if (!isHeld()) return POLL_MS;
+    if (!hasLease()) return POLL_MS;
     const { contract, queue } = snapshots.read(({ tokenMetadata }) => ({
       contract: tokenMetadata.toSpread(),
       queue: tokenMetadata.queue(clock.now(), JOBS_PER_ORDER),

@@ -195,7 +195,7 @@ function make(reply: Replies = plain) {
       commander,
       commits: ingest.commits,
       clock,
-      isHeld: () => lease.isHeld,
+      hasLease: () => lease.isHeld,
       random: { number: () => 0 },
       log: (event) => logged.push(event),
     });
@@ -594,7 +594,7 @@ test('a fetcher without work reads the queue only after commits, once for severa
         return index.snapshots.read(request);
       },
     },
-    isHeld: () => true,
+    hasLease: () => true,
     random: { number: () => 0 },
     log: () => {},
   });

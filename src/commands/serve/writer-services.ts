@@ -145,9 +145,9 @@ function fetchMetadata(context: ServerContext, ingest: Ingest, commander: Comman
   const { settings, environment, registry, snapshots, node, log } = context;
   if (settings.tokenMetadata === 'off') return null;
   const { clock, random } = environment;
-  const isHeld = () => cluster?.deliveries?.hasLease() ?? true;
+  const hasLease = () => cluster?.deliveries?.hasLease() ?? true;
   const { commits, tokenJobs } = ingest;
-  const fetcher = startMetadataFetcher({ snapshots, node, commander, isHeld, log, commits, clock, random });
+  const fetcher = startMetadataFetcher({ snapshots, node, commander, hasLease, log, commits, clock, random });
   tokenMetrics(registry, fetcher.counters, tokenJobs);
   return fetcher;
 }

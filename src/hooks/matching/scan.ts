@@ -1,7 +1,7 @@
 /** Finds past blocks that filters match: one by one, by searches in short turns, or the block that a request names. */
 
 import { type Clock, systemClock } from '../../base/clock.ts';
-import { turnAfter } from '../../base/turns.ts';
+import { countWork, turnAfter } from '../../base/turns.ts';
 import type { Block } from '../../chain/block.ts';
 import { fromHex } from '../../codec/hex.ts';
 import type { HookCandidates } from '../../store/hooks/candidates.ts';
@@ -124,8 +124,8 @@ function inTurns() {
  * @param maxTransactions maximum transactions of a search for the newest match
  */
 export function search(clock: Clock = systemClock, maxTransactions = MAX_TRANSACTIONS) {
-  /** Number of unfinished searches of each consumer. */
-  const unfinishedSearches = new Map<string, number>();
+  /** The unfinished searches of each consumer. */
+  const searches = countWork();
   const inTurn = inTurns();
 
   /**
@@ -133,17 +133,14 @@ export function search(clock: Clock = systemClock, maxTransactions = MAX_TRANSAC
    * @throws HookProblem 429 if too many searches of the consumer wait
    */
   async function runInOrder<T>(consumer: string, work: () => Promise<T>): Promise<T> {
-    const unfinished = unfinishedSearches.get(consumer) ?? 0;
-    if (unfinished > MAX_WAITING) {
+    if (searches.of(consumer) > MAX_WAITING) {
       throw new HookProblem(429, 'Too many of your previews and tests are searching the chain; try again later');
     }
-    unfinishedSearches.set(consumer, unfinished + 1);
+    const end = searches.begin(consumer);
     try {
       return await inTurn(consumer, work);
     } finally {
-      const remaining = (unfinishedSearches.get(consumer) ?? 1) - 1;
-      if (remaining === 0) unfinishedSearches.delete(consumer);
-      else unfinishedSearches.set(consumer, remaining);
+      end();
     }
   }
 

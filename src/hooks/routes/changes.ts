@@ -6,7 +6,7 @@ import { type Static, type TObject, Type } from '@sinclair/typebox';
 import { named } from '../../api/shared/fields.ts';
 import type { Clock } from '../../base/clock.ts';
 import { parsedJson } from '../../base/json.ts';
-import { atMost, type Turns } from '../../base/turns.ts';
+import { atMost, countWork, type Turns } from '../../base/turns.ts';
 import { toHex } from '../../codec/hex.ts';
 import { acceptsEvents } from '../../http/content-coding.ts';
 import { ApiError, ParameterError, problems } from '../../http/errors.ts';
@@ -264,30 +264,15 @@ const tooManyReaders = (): ApiError =>
     headers: { 'retry-after': '1' },
   });
 
-/** Counts the readers of each client. */
-function clientReaders() {
-  const counts = new Map<string, number>();
-  return {
-    /** @throws ApiError 429 if a client has the maximum of readers */
-    requirePlace(client: string): void {
-      if ((counts.get(client) ?? 0) < MAX_CLIENT_READERS) return;
-      throw new ApiError(
-        429,
-        `Your address already has ${MAX_CLIENT_READERS} readers of changes; end one of them`,
-        'RATE_LIMIT',
-        { headers: { 'retry-after': '1' } },
-      );
-    },
-    /** Counts a reader. @returns a function that ends its count */
-    enter(client: string): () => void {
-      counts.set(client, (counts.get(client) ?? 0) + 1);
-      return () => {
-        const others = (counts.get(client) ?? 1) - 1;
-        if (others === 0) counts.delete(client);
-        else counts.set(client, others);
-      };
-    },
-  };
+/** @throws ApiError 429 if a client has the maximum of readers */
+function requirePlace(readers: ReturnType<typeof countWork>, client: string): void {
+  if (readers.of(client) < MAX_CLIENT_READERS) return;
+  throw new ApiError(
+    429,
+    `Your address already has ${MAX_CLIENT_READERS} readers of changes; end one of them`,
+    'RATE_LIMIT',
+    { headers: { 'retry-after': '1' } },
+  );
 }
 
 /** Makes a page. Its content is a function of the log, unless it reaches the log's end. */
@@ -405,16 +390,17 @@ export function changeRoutes(options: ChangeRouteOptions): readonly Route[] {
   const room = waitingRoom(() => snapshots.read((read) => read.height()), clock, MAX_READERS);
   const serving: ChangeContext = { changes, room, metrics, clock, turns };
   const inTurn = atMost(MAX_PAGES);
-  const readers = clientReaders();
+  /** The readers of each client. */
+  const readers = countWork();
   let streams = 0;
 
   function stream(place: ChangePosition, filter: ChangeFilter, client: string, signal: AbortSignal): Streamed {
-    readers.requirePlace(client);
+    requirePlace(readers, client);
     if (streams >= MAX_READERS) throw tooManyReaders();
     const first = changes.next(place, filter);
     const parts = async function* () {
       streams += 1;
-      const leave = readers.enter(client);
+      const leave = readers.begin(client);
       try {
         yield* events(serving, place, filter, first, AbortSignal.any([signal, stopping]));
       } catch (error) {
@@ -483,8 +469,8 @@ export function changeRoutes(options: ChangeRouteOptions): readonly Route[] {
           if (isStream) return stream(place, filter, client, request.signal);
           const { limit, wait } = parameters;
           if (wait === 0) return await page(place, filter, limit, wait, request.signal);
-          readers.requirePlace(client);
-          const leave = readers.enter(client);
+          requirePlace(readers, client);
+          const leave = readers.begin(client);
           try {
             return await page(place, filter, limit, wait, request.signal);
           } finally {
