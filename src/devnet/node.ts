@@ -698,6 +698,13 @@ export class SimulatedNode {
     return Math.max(MAX_FORK_DEPTH, this.chain.tip.height - this.#oldestSnapshot);
   }
 
+  /** Bitcoin height of the lowest block in memory, which a fork or a revert can start from. */
+  get lowestFork(): number {
+    let lowest = this.chain.tip;
+    for (const block of this.chain.ancestors(lowest)) lowest = block;
+    return lowest.burnView.height;
+  }
+
   // ── Transactions that the node signs ──
 
   /**

@@ -60,8 +60,8 @@ interface RetentionOptions {
   retentionMs: number;
   log: HookLog;
   clock: Clock;
-  /** Whether a block of any depth can be orphaned, as on a devnet. Its ledger rows are never deleted. */
-  hasDeepForks?: boolean | undefined;
+  /** Returns the Bitcoin height of the lowest block that forks can start from, on a devnet. */
+  lowestFork?: (() => number) | undefined;
   /** Maximum bodies that are stored for a hook; for tests. */
   maxBodies?: number;
 }
@@ -71,7 +71,7 @@ type DeleteBatch = () => Promise<boolean>;
 
 /** Makes the task that removes old rows of chainhooks once a minute, after `start`. */
 export function retention(options: RetentionOptions) {
-  const { store, commands, retentionMs, log, clock, hasDeepForks = false, maxBodies = MAX_BODIES } = options;
+  const { store, commands, retentionMs, log, clock, lowestFork, maxBodies = MAX_BODIES } = options;
   const { records, candidates } = store;
   let loop: Loop | null = null;
   /** The last delivery whose body was removed for its age. */
@@ -116,14 +116,14 @@ export function retention(options: RetentionOptions) {
   }
 
   async function deleteDeepRows(): Promise<boolean> {
-    const below = candidates.tipBurnHeight() - REORG_WINDOW;
+    const below = Math.min(candidates.tipBurnHeight() - REORG_WINDOW, lowestFork?.() ?? Number.POSITIVE_INFINITY);
     return (await commands.run('upkeep.ledger', { below, limit: MAX_ROWS })) === MAX_ROWS;
   }
 
   const kinds = (): DeleteBatch[] => [
     deleteAgedBodies,
     deleteExpired,
-    ...(hasDeepForks ? [] : [deleteDeepRows]),
+    deleteDeepRows,
     purgeDeletedHook,
     ...records.withLongLog(maxBodies).map((id) => () => deleteExcess(id)),
   ];

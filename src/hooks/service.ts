@@ -42,8 +42,8 @@ interface HookOptions {
   /** Seals and opens signing secrets. */
   sealing: Sealing;
   guard?: TargetGuard;
-  /** Whether a block of any depth can be orphaned, as on a devnet. Default false. */
-  hasDeepForks?: boolean;
+  /** Returns the Bitcoin height of the lowest block that forks can start from, on a devnet. */
+  lowestFork?: (() => number) | undefined;
   /** The lease to deliver. Only the host that holds it delivers, catches up and deletes old rows. By default, this host holds it. */
   lease?: Lease;
   clock?: Clock;
@@ -100,8 +100,8 @@ export function startChainhooks(options: HookOptions) {
   });
   const tasks = hookTasks({ store, commands, log, clock });
   const { retentionMs } = rules;
-  const { hasDeepForks } = options;
-  const upkeep = retention({ store, commands, retentionMs, log, clock, hasDeepForks });
+  const { lowestFork } = options;
+  const upkeep = retention({ store, commands, retentionMs, log, clock, lowestFork });
 
   engine.listen({
     evaluated: timers.evaluated,

@@ -91,6 +91,20 @@ test('after a revert, transactions of simulated users are dropped and never mine
   expect([idsOf(await node.mine({ count: 1 }, 0, [])), node.pending]).toEqual([[], []]);
 });
 
+test('the lowest block that forks can start from rises with the chain, except above a snapshot', async () => {
+  const node = new SimulatedNode({ ...options, interval: 0 });
+  nodes.push(node);
+  await node.start(observer().url);
+  const start = node.lowestFork;
+  await node.mine({ count: 150 }, 0, []);
+  const risen = node.lowestFork;
+  expect(risen).toBeGreaterThan(start);
+  await node.snapshot('kept');
+  const { height } = node.tip.burnView;
+  await node.mine({ count: 150 }, 0, []);
+  expect(node.lowestFork).toBeWithin(risen, height + 1);
+});
+
 test('errors explain the removal of the newest 100 removed snapshots', async () => {
   const node = new SimulatedNode({ ...options, interval: 0 });
   nodes.push(node);

@@ -101,7 +101,14 @@ test('ledger rows of deep blocks are deleted, except for orphaned blocks that wa
   await direct.hooks.upkeep.run();
   expect(direct.tables.ledger.ofBlock(canonical)).toHaveLength(1);
   store.candidates.tipBurnHeight = () => burnBlockHeight + 151;
-  await direct.hooks.upkeep.run();
+  // A devnet can revert to any block in memory.
+  const { commands, clock } = direct.hooks;
+  const onDevnet = { store, commands, log: () => {}, clock, retentionMs: RETENTION, lowestFork: () => lowest };
+  let lowest = burnBlockHeight;
+  await retention(onDevnet).run();
+  expect(direct.tables.ledger.ofBlock(canonical)).toHaveLength(1);
+  lowest += 1;
+  await retention(onDevnet).run();
   expect(direct.tables.ledger.ofBlock(canonical)).toHaveLength(0);
   expect(direct.tables.ledger.ofBlock(orphan).map(({ height }) => height)).toEqual([15]);
 });

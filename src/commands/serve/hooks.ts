@@ -1,4 +1,5 @@
 /** Starts the chainhooks of a serving process by its settings. */
+import type { Steering } from '../../api/devnet/family.ts';
 import { OperatorError } from '../../base/errors.ts';
 import type { Service } from '../../base/service.ts';
 import type { Lease } from '../../cluster/lease-keeper.ts';
@@ -107,8 +108,10 @@ export interface ServedHooks {
 export interface ServeHooksOptions extends WritableIndex, Pick<ServerContext, 'settings' | 'environment' | 'log'> {
   snapshots: Pick<Snapshots, 'read'>;
   timers: HookTimers;
-  /** Whether the chain is a devnet's, which can revert a block of any depth. Default false. */
+  /** Whether the chain is a devnet's. Default false. */
   isSimulated?: boolean;
+  /** Returns the Bitcoin height of the lowest block that forks can start from, on a devnet. */
+  lowestFork?: (() => number) | undefined;
   /** Sends commands to the log that hosts share; by default, to the host's own. */
   commander?: Commander;
   /** The lease to deliver, on a host of a cluster; by default, this host always has it. */
@@ -124,7 +127,6 @@ export function serveHooks(options: ServeHooksOptions): ServedHooks {
   const hooks = startChainhooks({
     ...options,
     rules: toRules(settings, deliveryRules),
-    hasDeepForks: isSimulated,
     sealing: sealingForServer(settings, settings.cluster !== null, log),
     clock,
     random,
@@ -150,10 +152,12 @@ export function manageHooks(
   { settings, environment, isSimulated, registry, snapshots, log, observations }: ServerContext,
   index: WritableIndex,
   cluster: ServedCluster | null,
+  steering: Steering | null,
 ): ServedHooks & Service {
   const served = serveHooks({
     settings,
     isSimulated,
+    lowestFork: steering === null ? undefined : () => steering.node.lowestFork,
     ...index,
     snapshots,
     log,

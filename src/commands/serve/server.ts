@@ -140,7 +140,7 @@ async function startServices(
 
   // A process that only reads manages no hooks, though a host of a cluster writes the entries that it follows.
   const writer = settings.mode === 'read' ? null : writable;
-  const hooks = writer === null ? null : services.use('chainhooks', manageHooks(context, writer, cluster));
+  const hooks = writer === null ? null : services.use('chainhooks', manageHooks(context, writer, cluster, steering));
   cluster?.start();
   const logs = async () => (await threads?.logs()) ?? [];
   const parts = { cluster, sbtcAsset, sources, logs, ended: ended.resolve };
