@@ -1,6 +1,6 @@
 import { memoizeByObject } from '../base/cache.ts';
 import { parsedJson } from '../base/json.ts';
-import { type ClarityValue, decodeArguments, decodeClarity } from './clarity.ts';
+import { decodeArguments, decodeClarity } from './clarity.ts';
 import { clarityRepr, clarityTypeOf, UNKNOWN_TYPE } from './clarity-text.ts';
 import { toHex } from './hex.ts';
 
@@ -76,28 +76,6 @@ export function abiTypeString(type: AbiType): string | null {
 const sizedType = (word: string, size: unknown): string | null =>
   isRecord(size) && typeof size.length === 'number' ? `(${word} ${size.length})` : null;
 
-/** Types of values by a word of {@link AbiType}. */
-const WORD_TYPES: Readonly<Record<string, ClarityValue['type']>> = {
-  uint128: 'uint',
-  int128: 'int',
-  bool: 'bool',
-  principal: 'principal',
-  trait_reference: 'principal',
-  none: 'none',
-};
-
-/** Returns the types of the values that a declared type allows, regardless of values inside them; null for an unknown type. */
-export function valueTypes(type: AbiType): readonly ClarityValue['type'][] | null {
-  if (abiTypeString(type) === null) return null;
-  if (typeof type === 'string') return [WORD_TYPES[type] ?? 'none'];
-  if ('optional' in type) return ['none', 'some'];
-  if ('response' in type) return ['ok', 'err'];
-  if ('buffer' in type) return ['buffer'];
-  if ('string-ascii' in type) return ['string-ascii'];
-  if ('string-utf8' in type) return ['string-utf8'];
-  return 'list' in type ? ['list'] : ['tuple'];
-}
-
 function abiWord(word: string): string | null {
   switch (word) {
     case 'uint128':
@@ -165,36 +143,6 @@ export function contractFunctions(json: string): Map<string, AbiFunction> {
   const list = isRecord(abi) && Array.isArray(abi.functions) ? abi.functions : [];
   return new Map(list.filter(isFunction).map((declaration) => [declaration.name, declaration]));
 }
-
-/** The names in a contract's interface; null if the interface is unknown, or has another form. */
-export interface ContractNames {
-  /** Functions that a transaction can call, with their arguments; null for arguments of another form. */
-  callable: ReadonlyMap<string, AbiFunction['args'] | null> | null;
-  ft: ReadonlySet<string> | null;
-  /** Non-fungible tokens, with the type of their values. */
-  nft: ReadonlyMap<string, AbiType> | null;
-}
-
-/** Returns the names that a contract's interface declares. @param json the node's `contract_interface`, or null */
-export function contractNames(json: string | null): ContractNames {
-  const abi = json === null ? null : parsedJson(json);
-  const { functions, fungible_tokens, non_fungible_tokens } = isRecord(abi) ? abi : {};
-  const callable = declarationsIn(functions)?.filter(({ access }) => access !== 'private') ?? null;
-  const ft = declarationsIn(fungible_tokens);
-  const nft = declarationsIn(non_fungible_tokens);
-  return {
-    callable: callable === null ? null : byName(callable, (item) => (isFunction(item) ? item.args : null)),
-    ft: ft === null ? null : new Set(ft.map(({ name }) => String(name))),
-    nft: nft === null ? null : byName(nft, ({ type }) => type as AbiType),
-  };
-}
-
-/** Returns the declarations in a list of an interface; null if it isn't a list. */
-const declarationsIn = (list: unknown): Record<string, unknown>[] | null =>
-  Array.isArray(list) ? list.filter(isRecord) : null;
-
-const byName = <T>(list: readonly Record<string, unknown>[], read: (item: Record<string, unknown>) => T) =>
-  new Map(list.map((item) => [String(item.name), read(item)]));
 
 const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null;
 

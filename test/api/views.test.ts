@@ -545,7 +545,6 @@ test('v1_hooks and v1_hook_deliveries contain the stored hooks and deliveries', 
       failing: null,
       lag: 0,
       pausedReason: null,
-      interfaceOf: () => null,
     });
     return {
       uuid,

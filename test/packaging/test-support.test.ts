@@ -411,10 +411,10 @@ describeWith('Clarity', hasClarity, () => {
 
     const silent = await first.hooks.add({
       filters: {
-        events: [{ type: 'contract_call', contract_identifier: `${DEPLOYER.address}.token`, function_name: 'none' }],
+        events: [{ type: 'contract_log', contract_identifier: `${DEPLOYER.address}.token`, topic: 'none' }],
       },
     });
-    expect(silent.warnings).toEqual([expect.stringContaining('none')]);
+    expect(silent.warnings).toEqual([expect.stringContaining('topic')]);
 
     const failures: [() => Promise<unknown>, string, string | null, string | null][] = [
       [() => first.read('token', 'divide', ['u0']), 'refused', null, 'DivisionByZero'],

@@ -18,7 +18,6 @@ import {
   readDefinition,
   requireShortName,
 } from '../definition/definition.ts';
-import type { InterfaceOf } from '../definition/warnings.ts';
 import { type BlockChoice, chosenBlock, scanner } from '../matching/scan.ts';
 import { invalidField } from '../problem.ts';
 import type { Chainhooks } from '../service.ts';
@@ -43,21 +42,6 @@ const MAX_WAITING = 10_000;
 /** Why a hook that is enabled can't start elsewhere. Only requests are checked: entries of the log may break the rule. */
 const NEEDS_DISABLED =
   'needs a disabled chainhook; disable it first, or send past blocks with POST /chainhooks/me/{uuid}/backfills';
-
-/** Maximum contracts that are looked up for the warnings of one answer: a look-up takes up to a millisecond. */
-const MAX_CONTRACTS = 200;
-
-/** Makes a function that finds interfaces at the tip, of {@link MAX_CONTRACTS} contracts and no more. */
-function interfacesOf({ hooks, height }: HookReader): InterfaceOf {
-  const interfaces = new Map<string, string | null>();
-  return (contractId) => {
-    const cachedInterface = interfaces.get(contractId);
-    if (cachedInterface !== undefined || interfaces.size === MAX_CONTRACTS) return cachedInterface ?? null;
-    const json = hooks.candidates.contractInterface(contractId, height());
-    interfaces.set(contractId, json);
-    return json;
-  };
-}
 
 type Management = ReturnType<typeof management>;
 
@@ -94,7 +78,7 @@ export function management(
     return { count: count + 1, oldest: Math.min(interrupting.createdAt, oldest ?? interrupting.createdAt) };
   }
 
-  function serialize({ hooks, height }: HookReader, record: HookRecord, interfaceOf = interfacesOf({ hooks, height })) {
+  function serialize({ hooks, height }: HookReader, record: HookRecord) {
     const lag = Math.max(0, height() - record.cursor.height);
     return serializedHook({
       record,
@@ -102,7 +86,6 @@ export function management(
       failing: findFailing(hooks, record),
       lag: record.stage === 'idle' && record.status === 'new' ? 0 : lag,
       pausedReason: pausedReason(record),
-      interfaceOf,
     });
   }
 
@@ -141,8 +124,7 @@ export function management(
     /** @param failing whether only failing hooks are returned */
     page(now: HookReader, consumer: string, limit: number, offset: number, failing: boolean) {
       const { items, total } = now.hooks.records[failing ? 'failing' : 'page'](consumer, limit, offset);
-      const interfaceOf = interfacesOf(now);
-      return { limit, offset, total, results: items.map((record) => serialize(now, record, interfaceOf)) };
+      return { limit, offset, total, results: items.map((record) => serialize(now, record)) };
     },
 
     get: (now: HookReader, consumer: string, uuid: string) => serialize(now, ownHook(now.hooks, { consumer, uuid })),

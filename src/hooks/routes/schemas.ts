@@ -9,7 +9,7 @@ import { isEnabled, isSendable } from '../../store/hooks/records.ts';
 import { backfillStates, deliveryStates, hookStatuses, reasons } from '../../store/rows/enums.ts';
 import { isOpen } from '../commands/deliveries.ts';
 import { Definition, type HookDefinition, parseDefinition } from '../definition/definition.ts';
-import { findWarnings, type InterfaceOf } from '../definition/warnings.ts';
+import { findWarnings } from '../definition/warnings.ts';
 import { failureOf } from '../delivery/failure.ts';
 
 export const Uuid = Type.String({
@@ -59,8 +59,6 @@ interface HookView {
   lag: number;
   /** Why its deliveries wait; null if they don't. */
   pausedReason: PausedReason | null;
-  /** Finds the interfaces of contracts that filters name. */
-  interfaceOf: InterfaceOf;
 }
 
 const hookStatus = object<HookView>('ChainhookStatus')({
@@ -124,9 +122,9 @@ const hookStatus = object<HookView>('ChainhookStatus')({
   warnings: [
     Type.Array(Type.String(), {
       description:
-        'Parts of the definition that are valid but probably a mistake, such as a filter that can never match. Functions and tokens are looked up in up to 200 contracts. The response to a registration or a change also names the ignored keys.',
+        'Parts of the definition that are valid but probably a mistake, such as an address of another network. The response to a registration or a change also names the ignored keys.',
     }),
-    ({ definition, interfaceOf }) => findWarnings(definition, interfaceOf),
+    ({ definition }) => findWarnings(definition),
   ],
 });
 
