@@ -93,7 +93,6 @@ import {
   type Hook,
   healthOf,
   missedBlocksOf,
-  payloadIncludes,
   waitingDeliveriesText,
 } from '../../src/console/app/chain/hooks.ts';
 import { isLogMatch, parseLogFields } from '../../src/console/app/chain/log.ts';
@@ -1385,13 +1384,6 @@ describe("the line of an error in a contract's source", () => {
     ['no name', '(ok u1)', 'expecting 2 arguments, got 3', null],
   ];
   test.each(cases)('%s', (_, source, message, line) => expect(mistakeLine(source, message)).toBe(line));
-});
-
-test('a delivery with a stored body contains the transactions of its blocks, and no others', () => {
-  const blocks = (hash: string) => [{ transactions: [{ transaction_identifier: { hash } }] }];
-  const payload = { event: { apply: blocks('0x1'), rollback: blocks('0x2') } };
-  expect(['0x1', '0x2', '0x3'].map((id) => payloadIncludes(payload, id))).toEqual([true, true, false]);
-  expect(payloadIncludes(null, '0x1')).toBe(false);
 });
 
 describe('log events', () => {

@@ -76,15 +76,3 @@ export const STATE_TONES: Readonly<Record<string, Tone>> = {
   in_flight: 'wait',
   cancelled: 'plain',
 };
-
-/** The blocks in a delivery's body, with the members that are read here. */
-type PayloadBlocks = readonly { transactions: readonly { transaction_identifier: { hash: string } }[] }[];
-
-/** Reports whether the body of a delivery contains a transaction. @param payload null if it is no longer stored */
-export function payloadIncludes(payload: object | null, transactionId: string): boolean {
-  if (payload === null) return false;
-  const { apply, rollback } = (payload as { event: { apply: PayloadBlocks; rollback: PayloadBlocks } }).event;
-  return [...apply, ...rollback].some(({ transactions }) =>
-    transactions.some(({ transaction_identifier: { hash } }) => hash === transactionId),
-  );
-}

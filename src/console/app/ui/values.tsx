@@ -15,6 +15,7 @@ import {
   until,
   visible,
 } from '../chain/format.ts';
+import type { Hook } from '../chain/hooks.ts';
 import { chainNow, hasOwnClock, now } from './clock.ts';
 import { primaryNameOf, tokenOf, unitOf } from './metadata.ts';
 import { Copy, Table } from './parts.tsx';
@@ -246,6 +247,12 @@ export const BitcoinAddressLink = ({ address }: { address: string }) => (
 export const NameLink = ({ name }: { name: string }) => (
   <a href={pathTo('name', { name })}>
     <ChainText text={name} />
+  </a>
+);
+
+export const HookLink = ({ hook: { uuid, definition } }: { hook: Hook }) => (
+  <a href={pathTo('hook', { id: uuid })}>
+    <ChainText text={definition.name || uuid} />
   </a>
 );
 

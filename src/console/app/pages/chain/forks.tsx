@@ -1,4 +1,4 @@
-/** The pages of forks: the list, and a page per fork with its branches, transactions and deliveries. */
+/** The pages of forks: the list, and a page per fork with its branches and transactions. */
 
 import { type Answer, get, RequestError } from '../../api/api.ts';
 import { tipVersion } from '../../api/live.ts';
@@ -9,7 +9,6 @@ import { DROP_REASONS, kindOf } from '../../chain/transaction.ts';
 import { type Column, Empty, Footer, ListPanel, Page, Panel, Show, TablePanel, useList } from '../../ui/parts.tsx';
 import { pathTo } from '../../ui/router.ts';
 import { Ago, Badge, BitcoinBlockLink, BlockLink, Hash, TxLink, When } from '../../ui/values.tsx';
-import { ForkDeliveries } from '../hooks/related-deliveries.tsx';
 
 type ListedFork = Answer<'/stackside/v1/forks'>['results'][number];
 type ForkObject = Answer<'/stackside/v1/forks/{hash}'>;
@@ -62,7 +61,6 @@ export function Fork({ hash }: { hash: string }) {
           <>
             <Branches fork={fork} />
             <OrphanedTransactions fork={fork} />
-            <ForkDeliveries fork={fork} />
           </>
         )}
       </Show>

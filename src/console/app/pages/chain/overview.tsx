@@ -3,7 +3,7 @@
 import { useState } from 'preact/hooks';
 import { get, type ServerStatus } from '../../api/api.ts';
 import { tip, tipVersion } from '../../api/live.ts';
-import { consumerHeaders } from '../../api/session.ts';
+import { consumerHeaders, readSession, session } from '../../api/session.ts';
 import { useAnswer, useGet } from '../../api/use-answer.ts';
 import { bytes, count, duration, plural } from '../../chain/format.ts';
 import { failureLine, type Hook } from '../../chain/hooks.ts';
@@ -14,9 +14,8 @@ import { DataPanel, type Figure, Figures, ListPanel, Page, Panel, Show } from '.
 import { pathTo } from '../../ui/router.ts';
 import { StateNote, useServerStatus } from '../../ui/server-status.tsx';
 import { idOf, NEWEST_COLUMNS } from '../../ui/transactions.tsx';
-import { Ago, Badge } from '../../ui/values.tsx';
+import { Ago, Badge, HookLink } from '../../ui/values.tsx';
 import { WatchList } from '../../ui/watches.tsx';
-import { HookLink, loadConsumers } from '../hooks/related-deliveries.tsx';
 import { BITCOIN_BLOCK_COLUMNS, hashOfBitcoinBlock } from './bitcoin.tsx';
 import { Fees, pendingCount, TypeTable, useExpectedBlocks, useMempoolVersion } from './mempool.tsx';
 import { BlockStrip, NEWEST_BLOCKS, StripLegend } from './strip.tsx';
@@ -129,13 +128,22 @@ function chainFigures(
 
 const MAX_FAILING = 5;
 
+/** Requests the consumers with failing chainhooks that this browser may manage. The consumer null is the session's. */
+async function loadFailingConsumers(signal: AbortSignal): Promise<(string | null)[]> {
+  const { signed_in: isSignedIn, operator: isOperator } = session.value ?? (await readSession(signal));
+  if (!isSignedIn) return [];
+  if (!isOperator) return [null];
+  const { results } = await get('/chainhooks/consumers', {}, signal);
+  return results.filter(({ failing }) => failing > 0).map(({ consumer }) => consumer);
+}
+
 function FailingHooks() {
   const failing = useAnswer(
     'failing hooks',
     async (signal) => {
       const params = { limit: MAX_FAILING, failing: true };
       const hooks: Hook[] = [];
-      for (const consumer of (await loadConsumers(signal, ({ failing: number }) => number > 0)) ?? []) {
+      for (const consumer of await loadFailingConsumers(signal)) {
         if (hooks.length >= MAX_FAILING) break;
         hooks.push(...(await get('/chainhooks/me', params, signal, consumerHeaders(consumer))).results);
       }

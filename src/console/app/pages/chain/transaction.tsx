@@ -66,7 +66,6 @@ import {
   When,
 } from '../../ui/values.tsx';
 import { OnDevnet } from '../devnet-pages.tsx';
-import { TransactionDeliveries } from '../hooks/related-deliveries.tsx';
 import { QueuePosition, useMempoolVersion } from './mempool.tsx';
 import { EventTable, Failure, PostConditions } from './transaction-effects.tsx';
 
@@ -127,12 +126,7 @@ function TransactionView({ transaction, offset }: { transaction: TransactionObje
         {mined === null ? null : <Balances transaction={mined} />}
       </div>
       <Payload transaction={transaction} />
-      {mined === null ? null : (
-        <>
-          <Events transaction={mined} offset={offset} />
-          <TransactionDeliveries id={id} height={mined.block_height} />
-        </>
-      )}
+      {mined === null ? null : <Events transaction={mined} offset={offset} />}
       <PostConditions transaction={transaction} />
       {mined === null || mined.execution_cost_runtime === 0 ? null : (
         <Panel title="Execution cost" source={`/extended/v3/transactions/${id}`}>

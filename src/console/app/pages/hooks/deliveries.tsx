@@ -2,10 +2,10 @@
 
 import { useState } from 'preact/hooks';
 import { statusReason } from '../../../../hooks/delivery/failure.ts';
-import { type Answer, get, post } from '../../api/api.ts';
-import { useAnswer, useGet } from '../../api/use-answer.ts';
+import { type Answer, post } from '../../api/api.ts';
+import { useGet } from '../../api/use-answer.ts';
 import { bytes, count, visible, words } from '../../chain/format.ts';
-import { type Hook, waitingDeliveriesText } from '../../chain/hooks.ts';
+import { STATE_TONES } from '../../chain/hooks.ts';
 import { Confirm, TextField, useAction } from '../../ui/form.tsx';
 import {
   Button,
@@ -13,18 +13,17 @@ import {
   Commas,
   Copy,
   ListPanel,
-  listQuery,
   Page,
   Panel,
   Problem,
   Scrollable,
   Show,
   TablePanel,
+  useList,
 } from '../../ui/parts.tsx';
-import { go, pathTo, url, withQuery } from '../../ui/router.ts';
-import { Ago, BlockLink, Due, Hash, When } from '../../ui/values.tsx';
+import { go, pathTo, url } from '../../ui/router.ts';
+import { Ago, Badge, BlockLink, Due, Hash, When } from '../../ui/values.tsx';
 import { hookVersion } from './hooks.tsx';
-import { StateBadge } from './related-deliveries.tsx';
 
 type ListedDelivery = Answer<'/chainhooks/me/{uuid}/deliveries'>['results'][number];
 
@@ -36,8 +35,10 @@ function blocksOf({ apply, rollback }: Pick<ListedDelivery, 'apply' | 'rollback'
   return heights.length <= 3 ? heights.join(', ') : `${heights[0]} … ${heights.at(-1)}`;
 }
 
-/** States of the listed deliveries below a failing one. The waiting deliveries are summed up instead. */
-const NOT_PENDING = STATES.filter((state) => state !== 'pending');
+/** Renders the state of a delivery. */
+const StateBadge = ({ state }: { state: string }) => (
+  <Badge tone={STATE_TONES[state] ?? 'plain'}>{words(state)}</Badge>
+);
 
 /** Renders a button that skips a delivery, after a confirmation. */
 export const Skip = ({ onConfirm }: { onConfirm: () => unknown }) => (
@@ -46,30 +47,15 @@ export const Skip = ({ onConfirm }: { onConfirm: () => unknown }) => (
   </Confirm>
 );
 
-/** Renders the deliveries of a chainhook, the failing one first, and a form that redelivers failed ones. */
-export function Deliveries({ hook }: { hook: Hook }) {
-  const { uuid } = hook;
-  const query = listQuery();
+/** Renders the deliveries of a chainhook, and a form that redelivers failed ones. */
+export function Deliveries({ hook }: { hook: string }) {
   const state = STATES.find((name) => name === url.value.query.get('state')) ?? null;
-  const failing = state === null ? hook.status.failing_delivery : null;
-  const states = state === null ? (failing === null ? [] : NOT_PENDING) : [state];
-  const deliveries = useAnswer(
-    `deliveries ${uuid} ${query.cursor} ${states}`,
-    async (signal) => {
-      const params = { uuid, ...query, state: states.length === 0 ? null : states };
-      const page = await get('/chainhooks/me/{uuid}/deliveries', params, signal);
-      if (failing === null || query.cursor !== null) return page;
-      const first = await get('/chainhooks/me/{uuid}/deliveries/{id}', { uuid, id: failing }, signal);
-      return { ...page, results: [first, ...page.results.filter(({ id }) => id !== failing)] };
-    },
-    hookVersion(),
-  );
-  const waiting = failing === null ? null : waitingDeliveriesText(hook);
+  const params = { uuid: hook, state: state === null ? null : [state] };
   return (
     <ListPanel
       title="Deliveries"
-      loaded={deliveries}
-      source={`/chainhooks/me/${uuid}/deliveries`}
+      loaded={useList('/chainhooks/me/{uuid}/deliveries', params, hookVersion())}
+      source={`/chainhooks/me/${hook}/deliveries`}
       aside={
         <Choices
           label="State"
@@ -78,7 +64,7 @@ export function Deliveries({ hook }: { hook: Hook }) {
           chosen={state}
         />
       }
-      footer={<ResendFailed hook={uuid} />}
+      footer={<ResendFailed hook={hook} />}
       item="delivery"
       keyOf={({ id }) => id}
       empty="Nothing was delivered yet."
@@ -87,7 +73,7 @@ export function Deliveries({ hook }: { hook: Hook }) {
           name: 'Blocks',
           class: 'nowrap',
           cell: (delivery) => (
-            <a href={pathTo('delivery', { id: uuid, delivery: delivery.id })}>{blocksOf(delivery) || delivery.id}</a>
+            <a href={pathTo('delivery', { id: hook, delivery: delivery.id })}>{blocksOf(delivery) || delivery.id}</a>
           ),
         },
         { name: 'State', class: 'nowrap', cell: ({ state }) => <StateBadge state={state} /> },
@@ -109,13 +95,7 @@ export function Deliveries({ hook }: { hook: Hook }) {
         { name: 'Size', class: 'number wide', cell: ({ body_bytes: size }) => bytes(size) },
         { name: 'Queued', class: 'number', cell: ({ created_at: time }) => <Ago time={time} /> },
       ]}
-    >
-      {waiting === null ? null : (
-        <p class="panel-head small">
-          <a href={withQuery({ state: 'pending', cursor: null })}>{waiting}</a>.
-        </p>
-      )}
-    </ListPanel>
+    />
   );
 }
 

@@ -47,7 +47,7 @@ export function Hook({ id }: { id: string }) {
             <Tabs
               label="Parts of the chainhook"
               tabs={[
-                { id: 'deliveries', title: 'Deliveries', content: () => <Deliveries hook={hook} /> },
+                { id: 'deliveries', title: 'Deliveries', content: () => <Deliveries hook={hook.uuid} /> },
                 { id: 'backfills', title: 'Backfills', content: () => <Backfills hook={hook.uuid} /> },
                 { id: 'definition', title: 'Definition', content: () => <Definition hook={hook} /> },
                 { id: 'receiver', title: 'Receivers', content: () => <SampleReceivers /> },

@@ -22,9 +22,8 @@ import {
   Show,
 } from '../../ui/parts.tsx';
 import { pathTo, url, withQuery } from '../../ui/router.ts';
-import { Ago, Badge, ChainText } from '../../ui/values.tsx';
+import { Ago, Badge, ChainText, HookLink } from '../../ui/values.tsx';
 import { DeliveryCharts } from '../history-charts.tsx';
-import { HookLink } from './related-deliveries.tsx';
 
 export function Hooks() {
   const chosen = url.value.query.get('consumer');
