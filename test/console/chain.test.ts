@@ -133,8 +133,6 @@ import {
   describeCondition,
   directionOf,
   failedCondition,
-  feeLevelText,
-  feeRankText,
   plainText,
   sentence,
 } from '../../src/console/app/chain/transaction.ts';
@@ -845,20 +843,6 @@ test('the path of a request has its parameters, a list as repeated keys, and not
   expect(urlOf('/extended', {})).toBe('/extended');
 });
 
-test("a fee's rank is shown up to the API's limit", () => {
-  expect(
-    [
-      { all: 18, type: 4 },
-      { all: null, type: 4 },
-      { all: null, type: null },
-    ].map((ranks) => feeRankText(ranks, 'contract_call')),
-  ).toEqual([
-    'By fee, this is number 18 of all pending transactions and number 4 of pending contract calls; number 1 offers the most.',
-    'More than 10,000 pending transactions offer a higher fee. By fee, this is number 4 of pending contract calls; number 1 offers the most.',
-    'More than 10,000 pending contract calls offer a higher fee.',
-  ]);
-});
-
 test("a chainhook's health names the most important problem first", () => {
   const well = {
     status: 'streaming',
@@ -1136,22 +1120,6 @@ describe('expected blocks', () => {
     expect([noBlockText(projection), noBlockText(none)]).toEqual([
       'No pending transaction can be mined yet.',
       'No transaction is pending.',
-    ]);
-  });
-
-  test('a fee equal to others is not above them', () => {
-    const levels = { no_priority: 200, low_priority: 300, medium_priority: 400, high_priority: 500 };
-    const fees = [100, 200, 201, 300, 301, 500, 501];
-    expect(
-      fees.map((fee) => feeLevelText(fee, levels).replace(/^The fee is (.*) of the fees in the mempool\.$/, '$1')),
-    ).toEqual([
-      'not above a quarter',
-      'not above a quarter',
-      'above a quarter',
-      'above a quarter',
-      'above half',
-      'above three quarters',
-      'above nearly all',
     ]);
   });
 });

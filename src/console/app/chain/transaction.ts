@@ -1,14 +1,13 @@
-/** Transactions in words: effects, post-conditions, balance changes, and the rank of a pending transaction. */
+/** Transactions in words: effects, post-conditions and balance changes. */
 
 import type {
-  Answer,
   ListedPending,
   ListedTransaction,
   PostCondition,
   Transaction,
   TransactionEvent,
 } from '../api/api.ts';
-import { count, plural, shortPrincipal, stxText, words } from './format.ts';
+import { plural, shortPrincipal, stxText, words } from './format.ts';
 
 /** A part of a sentence: plain text, or an object that the page shows as a link. */
 export type Part = string | { principal: string } | { contract: string; function: string };
@@ -315,47 +314,4 @@ export function balanceChanges(
     if (event.event_type === 'non_fungible_token_asset') move(event.asset.asset_id, 1n, event.asset);
   }
   return [...changes.values()].filter(({ net }) => net !== 0n);
-}
-
-/** Ranks by fee, from 1; null if more than {@link MAX_COUNTED} transactions offer a higher fee. */
-type FeeRanks = Record<'all' | 'type', number | null>;
-
-/** Maximum number of transactions with a higher fee that the API counts. */
-const MAX_COUNTED = 10_000;
-
-const PLURALS: Readonly<Record<Transaction['tx_type'], string>> = {
-  token_transfer: 'transfers',
-  contract_call: 'contract calls',
-  smart_contract: 'deployments',
-  coinbase: 'coinbases',
-  tenure_change: 'tenure changes',
-  poison_microblock: 'reports of forks',
-  unknown: 'transactions of unknown kinds',
-};
-
-/** Estimated fees of the mempool in micro-STX: those above nearly all, three quarters, half and a quarter of its fees. */
-type FeeLevels = Answer<'/extended/v2/mempool/fees'>['all'];
-
-const LEVELS = [
-  ['high_priority', 'above nearly all'],
-  ['medium_priority', 'above three quarters'],
-  ['low_priority', 'above half'],
-  ['no_priority', 'above a quarter'],
-] as const;
-
-/** Compares a fee with the fees in the mempool. @param fee in micro-STX */
-export function feeLevelText(fee: number, levels: FeeLevels): string {
-  const [, level] = LEVELS.find(([name]) => fee > levels[name]) ?? ['', 'not above a quarter'];
-  return `The fee is ${level} of the fees in the mempool.`;
-}
-
-const atLeast = `More than ${count(MAX_COUNTED)}`;
-
-/** Describes the rank of a fee: `By fee, this is number 18 of all pending transactions and number 4 of …`. */
-export function feeRankText({ all, type }: FeeRanks, kind: Transaction['tx_type']): string {
-  const ofKind = `pending ${PLURALS[kind]}`;
-  if (type === null) return `${atLeast} ${ofKind} offer a higher fee.`;
-  const numberOfKind = `number ${count(type)} of ${ofKind}; number 1 offers the most.`;
-  if (all === null) return `${atLeast} pending transactions offer a higher fee. By fee, this is ${numberOfKind}`;
-  return `By fee, this is number ${count(all)} of all pending transactions and ${numberOfKind}`;
 }

@@ -21,8 +21,6 @@ import {
   confirmations,
   DROP_REASONS,
   fateOf,
-  feeLevelText,
-  feeRankText,
   kindOf,
   plainText,
   sentence,
@@ -393,7 +391,7 @@ function Waiting({ transaction }: { transaction: PendingTransaction }) {
         <p>{DROP_REASONS[status] ?? 'The node dropped this transaction.'}</p>
       ) : (
         <>
-          <Prospects transaction={transaction} />
+          <Prospects id={id} />
           <OnDevnet>{({ PendingSteps }) => <PendingSteps key={id} id={id} fee={fee} />}</OnDevnet>
         </>
       )}
@@ -406,21 +404,11 @@ function Waiting({ transaction }: { transaction: PendingTransaction }) {
   );
 }
 
-/** Renders the prospects of a pending transaction: its position in the expected blocks, and its rank by fee unless it waits for another. */
-function Prospects({ transaction }: { transaction: PendingTransaction }) {
-  const { tx_id: id, tx_type: type, fee_rate: fee } = transaction;
-  const version = useMempoolVersion();
-  const { data: position } = useGet('/stackside/v1/mempool/transactions/{tx_id}', { tx_id: id }, version);
-  const { data: fees } = useGet('/extended/v2/mempool/fees', {}, version);
-  return (
-    <>
-      {position === null ? null : <QueuePosition position={position} />}
-      {position?.position_by_fee == null || position.awaits.length > 0 ? null : (
-        <p>{feeRankText(position.position_by_fee, type)}</p>
-      )}
-      {fees === null ? null : <p>{feeLevelText(Number(fee), fees.all)}</p>}
-    </>
-  );
+/** Renders the position of a pending transaction in the expected blocks, and what it waits for. */
+function Prospects({ id }: { id: string }) {
+  const params = { tx_id: id };
+  const { data: position } = useGet('/stackside/v1/mempool/transactions/{tx_id}', params, useMempoolVersion());
+  return position === null ? null : <QueuePosition position={position} />;
 }
 
 /** Renders the serialized transaction. It may be large, so it is loaded on request. */
