@@ -108,11 +108,8 @@ import {
   splitAtMatch,
 } from '../../src/console/app/chain/search.ts';
 import {
-  chartColumns,
-  firstAxes,
   numericColumns,
   pageOf,
-  pointsOf,
   type SqlValue,
 } from '../../src/console/app/chain/sql.ts';
 import {
@@ -618,11 +615,9 @@ describe('charts', () => {
       { name: 'Slowest', values: [null] },
     ];
     const format = (value: number) => `${value} ms`;
-    expect(describeChart('Deliveries', series, format, 'hour')).toBe(
+    expect(describeChart('Deliveries', series, format)).toBe(
       'Deliveries. Mean: newest 2 ms, between 2 ms and 4 ms. Slowest: nothing.',
     );
-    // Values over numbers have no age.
-    expect(describeChart('Rows', series, format, 'numbers')).toStartWith('Rows. Mean: last 2 ms, between');
   });
 
   test('clip a few outliers, which would flatten all other values', () => {
@@ -663,7 +658,6 @@ describe('charts', () => {
     expect(timeTicks([0, 3_599], 4, 'hour')).toEqual([0, 900, 1_800, 2_700]);
     expect(timeTicks([10, 90_000], 3, 'hour')).toEqual([43_200, 86_400]);
     expect(timeTicks([0, 6 * 86_400], 3, 'days')).toEqual([0, 172_800, 345_600, 518_400]);
-    expect(timeTicks([1, 12], 5, 'numbers')).toEqual([5, 10]);
     const year = timeTicks([Date.UTC(2026, 0, 15) / 1000, Date.UTC(2027, 0, 15) / 1000], 4, 'years');
     expect(year.map((time) => timeLabel(time, 'years'))).toEqual(['2026-04', '2026-07', '2026-10', '2027-01']);
     expect(timeTicks([0, 20 * 365 * 86_400], 4, 'years').length).toBeLessThan(6);
@@ -1153,48 +1147,13 @@ describe('SQL results', () => {
       expect([column, pageOf(column, value)]).toEqual([column, null]);
   });
 
-  test('draw charts of numbers over times or numbers, in order', () => {
-    const result = {
-      columns: ['day', 'at', 'amount', 'text', 'nothing'],
-      rows: [
-        ['2026-01-02', '2026-01-02T00:00:10.000Z', '340282366920938463463374607431768211455', 'a', null],
-        ['2026-01-01', '2026-01-02T00:00:05.000Z', -7, '1', null],
-        ['2026-01-03', null, null, '2', null],
-      ],
-    };
-    expect(numericColumns(result)).toEqual([false, false, true, false, false]);
-    expect(chartColumns(result)).toEqual({ xColumns: [0, 1, 2], yColumns: [2] });
-    const day = Date.parse('2026-01-01') / 1000;
-    expect(pointsOf(result, 0, 2)).toEqual({
-      times: [day, day + 86_400, day + 2 * 86_400],
-      values: [-7, 2 ** 128, null],
-      scale: 'days',
-    });
-    expect(pointsOf(result, 1, 2)).toEqual({
-      times: [day + 86_405, day + 86_410],
-      values: [-7, 2 ** 128],
-      scale: 'hour',
-    });
-    expect(pointsOf(result, null, 2)).toEqual({ times: [1, 2, 3], values: [2 ** 128, -7, null], scale: 'numbers' });
-    expect(timeLabel(1_234, 'numbers')).toBe('1,234');
-  });
-
-  test('first draw numbers along times, other numbers or the rows, and never along themselves', () => {
-    const at = '2026-01-02T00:00:10.000Z';
-    const axes: [row: SqlValue[], axes: ReturnType<typeof firstAxes>][] = [
-      [['pox-4', 118], { x: null, y: 1 }],
-      [['pox-4', 118, 3], { x: null, y: 1 }],
-      [[118], { x: null, y: 0 }],
-      [[7, 118], { x: 0, y: 1 }],
-      [[118, at], { x: 1, y: 0 }],
-      [[7, 118, at], { x: 0, y: 1 }],
-      [['pox-4', 118, at], { x: 2, y: 1 }],
-      [['pox-4', at], { x: 1, y: null }],
+  test('have columns of numbers, without texts that are none', () => {
+    const rows = [
+      ['1', 'a', null, '2026-01-31'],
+      [null, '2', null, '2026-02-01'],
+      [3.5, '4', null, '7'],
     ];
-    for (const [row, expected] of axes) {
-      const result = { columns: row.map(String), rows: [row, row] };
-      expect([row, firstAxes(chartColumns(result))]).toEqual([row, expected]);
-    }
+    expect(numericColumns({ columns: ['a', 'b', 'c', 'd'], rows })).toEqual([true, false, false, false]);
   });
 });
 

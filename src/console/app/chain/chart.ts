@@ -1,5 +1,5 @@
 /** Values of charts, and descriptions of charts for screen readers. */
-import { count, DAY, exactTime, localTime } from './format.ts';
+import { DAY, exactTime, localTime } from './format.ts';
 
 export interface ChartSeries {
   name: string;
@@ -10,15 +10,12 @@ export interface ChartSeries {
 /** Returns the newest value of a series; null if it has none. */
 export const newestOf = ({ values }: ChartSeries): number | null => values.findLast((value) => value !== null) ?? null;
 
-/** Names the value at the end of a scale. */
-export const lastWord = (scale: TimeScale): string => (scale === 'numbers' ? 'last' : 'newest');
-
-function describeSeries(series: ChartSeries, format: (value: number) => string, scale: TimeScale): string {
+function describeSeries(series: ChartSeries, format: (value: number) => string): string {
   const values = series.values.filter((value) => value !== null);
   const newest = newestOf(series);
   if (newest === null) return `${series.name}: nothing`;
   const [min, max] = [Math.min(...values), Math.max(...values)];
-  return `${series.name}: ${lastWord(scale)} ${format(newest)}, between ${format(min)} and ${format(max)}`;
+  return `${series.name}: newest ${format(newest)}, between ${format(min)} and ${format(max)}`;
 }
 
 /** Describes a chart in words. */
@@ -26,15 +23,13 @@ export const describeChart = (
   label: string,
   series: readonly ChartSeries[],
   format: (value: number) => string,
-  scale: TimeScale,
-): string => `${label}. ${series.map((item) => describeSeries(item, format, scale)).join('. ')}.`;
+): string => `${label}. ${series.map((item) => describeSeries(item, format)).join('. ')}.`;
 
-/** Scale of the horizontal axis: times of a day, days, months of years, or plain numbers. */
-export type TimeScale = 'hour' | 'days' | 'years' | 'numbers';
+/** Scale of the horizontal axis: times of a day, days, or months of years. */
+export type TimeScale = 'hour' | 'days' | 'years';
 
-/** Returns the label of a time below a chart: the local time, the day or the month in UTC, or a number. */
+/** Returns the label of a time below a chart: the local time, or the day or the month in UTC. */
 export function timeLabel(seconds: number, scale: TimeScale): string {
-  if (scale === 'numbers') return count(seconds);
   if (scale === 'hour') return localTime(seconds).slice(11, 16);
   const text = exactTime(seconds);
   return scale === 'days' ? text.slice(5, 10) : text.slice(0, 7);
@@ -129,7 +124,6 @@ export const valueTicks = (range: Range, limit: number, steps: Steps): number[] 
 /** Returns the times with a label below a chart, in Unix seconds. @param limit maximum number of labels */
 export function timeTicks(range: Range, limit: number, scale: TimeScale): number[] {
   const minStep = (range[1] - range[0]) / Math.max(1, limit);
-  if (scale === 'numbers') return multiples(range, stepOf(minStep, 'whole'));
   if (scale !== 'years')
     return multiples(range, scale === 'days' ? Math.ceil(minStep / DAY) * DAY : stepOf(minStep, 'seconds'));
   const months = [1, 2, 3, 6, 12].find((step) => step * 31 * DAY >= minStep) ?? 12 * Math.ceil(minStep / (365 * DAY));

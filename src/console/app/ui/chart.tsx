@@ -6,7 +6,6 @@ import {
   type ChartSeries,
   describeChart,
   firstIndexIn,
-  lastWord,
   newestOf,
   type Range,
   type Steps,
@@ -19,7 +18,7 @@ import {
   valueRange,
   valueTicks,
 } from '../chain/chart.ts';
-import { count, exactTime, localTime } from '../chain/format.ts';
+import { exactTime, localTime } from '../chain/format.ts';
 import { now } from './clock.ts';
 import { Button, type Column, Empty, Table } from './parts.tsx';
 
@@ -51,7 +50,7 @@ type DrawnChart = Required<Omit<ChartProps, 'empty'>>;
 /** Renders a chart. If it covers days, its reader chooses the span. */
 export function Chart({ scale = 'hour', shape = 'lines', steps = 'any', empty, ...props }: ChartProps) {
   const [span, setSpan] = useState(Number.POSITIVE_INFINITY);
-  const spans = scale === 'numbers' ? [] : spansOf(props.times);
+  const spans = spansOf(props.times);
   const start = spans.some(([, seconds]) => seconds === span) ? firstIndexIn(props.times, span) : 0;
   const times = props.times.slice(start);
   const series = props.series.map((item) => ({ ...item, values: item.values.slice(start) }));
@@ -105,7 +104,7 @@ function SpanChart(chart: DrawnChart) {
 
 function newestLabel(times: readonly number[], scale: TimeScale): string {
   const newest = times.at(-1) ?? 0;
-  return scale !== 'hour' || now.value - newest < 3_600 ? lastWord(scale) : `newest, ${localTime(newest).slice(0, 16)}`;
+  return scale !== 'hour' || now.value - newest < 3_600 ? 'newest' : `newest, ${localTime(newest).slice(0, 16)}`;
 }
 
 type PlotProps = DrawnChart & {
@@ -121,7 +120,7 @@ const [TOP, BOTTOM, RIGHT] = [10, 24, 10];
 const MIN_GAP = { x: 76, y: 34 };
 const [HALF_HOUR, HALF_DAY] = [1_800, 43_200];
 /** Minimum time span of the chart, so that the first values of a server don't fill it. */
-const MIN_SPAN: Readonly<Record<TimeScale, number>> = { hour: 600, days: 6 * 2 * HALF_DAY, years: 0, numbers: 1 };
+const MIN_SPAN: Readonly<Record<TimeScale, number>> = { hour: 600, days: 6 * 2 * HALF_DAY, years: 0 };
 /** Width of a bar in pixels: a share of the distance to the next bar within these bounds. */
 const BAR = { share: 0.7, min: 2, max: 28 };
 
@@ -231,7 +230,7 @@ function Plot({ index, onPoint, ...chart }: PlotProps) {
       class="chart-plot"
       role="slider"
       tabIndex={0}
-      aria-label={describeChart(label, series, format, scale)}
+      aria-label={describeChart(label, series, format)}
       aria-valuemin={0}
       aria-valuemax={last}
       aria-valuenow={shownIndex}
@@ -336,7 +335,6 @@ const TIME_COLUMNS: Readonly<Record<TimeScale, readonly [name: string, text: (va
   hour: ['Time', (seconds) => localTime(seconds).slice(11, 19)],
   days: ['Day', (seconds) => exactTime(seconds).slice(0, 10)],
   years: ['Day', (seconds) => exactTime(seconds).slice(0, 10)],
-  numbers: ['Number', count],
 };
 
 /** Renders the values as a table, but only while the table is open. */

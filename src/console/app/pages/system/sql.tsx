@@ -1,12 +1,11 @@
-/** The page of SQL: the views, an editor, and the result as a table, a chart and files. */
+/** The page of SQL: the views, an editor, and the result as a table and files. */
 
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { type Answer, fetchJson, sendRequest, withBody } from '../../api/api.ts';
 import { type Loaded, useGet } from '../../api/use-answer.ts';
 import { count, duration, plural, visible } from '../../chain/format.ts';
-import { chartColumns, firstAxes, numericColumns, pageOf, pointsOf, type SqlValue } from '../../chain/sql.ts';
-import { Chart } from '../../ui/chart.tsx';
-import { ChoiceField, onCtrlEnter, useAction } from '../../ui/form.tsx';
+import { numericColumns, pageOf, type SqlValue } from '../../chain/sql.ts';
+import { onCtrlEnter, useAction } from '../../ui/form.tsx';
 import {
   announce,
   Button,
@@ -180,27 +179,24 @@ function ViewList({ loaded, editor }: { loaded: Loaded<Views>; editor: { current
   );
 }
 
-function Result({ queryResult: { query, result, milliseconds } }: { queryResult: QueryResult }) {
+function Result({ queryResult: { result, milliseconds } }: { queryResult: QueryResult }) {
   const { columns, rows, cut } = result;
   const summary = `${plural(rows.length, 'row')} in ${milliseconds < 1_000 ? `${count(Math.round(milliseconds))} ms` : duration(milliseconds / 1_000)}`;
   return (
-    <>
-      <Panel
-        title="Result"
-        aside={
-          <span class="quiet">
-            {cut ? `The first ${summary}; a file has up to ${count(MAX_ROWS_OF_FILE)}` : summary}
-          </span>
-        }
-      >
-        {rows.length === 0 ? (
-          <Empty>The query has no rows: {columns.map(visible).join(', ')}</Empty>
-        ) : (
-          <Rows result={result} />
-        )}
-      </Panel>
-      <ResultChart key={query} result={result} />
-    </>
+    <Panel
+      title="Result"
+      aside={
+        <span class="quiet">
+          {cut ? `The first ${summary}; a file has up to ${count(MAX_ROWS_OF_FILE)}` : summary}
+        </span>
+      }
+    >
+      {rows.length === 0 ? (
+        <Empty>The query has no rows: {columns.map(visible).join(', ')}</Empty>
+      ) : (
+        <Rows result={result} />
+      )}
+    </Panel>
   );
 }
 
@@ -234,40 +230,4 @@ function Cell({ column, value }: { column: string; value: SqlValue }) {
   const page = pageOf(column, value);
   if (page === null) return <bdi>{excerpt}</bdi>;
   return <a href={pathTo(page.page, page.params)}>{excerpt}</a>;
-}
-
-function ResultChart({ result }: { result: QueryResult['result'] }) {
-  const columns = chartColumns(result);
-  const { xColumns, yColumns } = columns;
-  const [{ x, y }, setAxes] = useState(() => firstAxes(columns));
-  if (result.rows.length < 2 || y === null) return null;
-  const { times, values, scale } = pointsOf(result, x, y);
-  const choiceAt = (column: number) => [String(column), visible(result.columns[column] ?? '')] as const;
-  const [, name] = choiceAt(y);
-  return (
-    <Panel title="Chart">
-      <div class="panel-body form row">
-        <ChoiceField
-          label="Along"
-          value={String(x ?? '')}
-          choices={[['', 'Number of the row'], ...xColumns.map(choiceAt)]}
-          onChange={(value) => setAxes({ x: value === '' ? null : Number(value), y })}
-        />
-        <ChoiceField
-          label="Up"
-          value={String(y)}
-          choices={yColumns.map(choiceAt)}
-          onChange={(value) => setAxes({ x, y: Number(value) })}
-        />
-      </div>
-      <Chart
-        label={name}
-        times={times}
-        series={[{ name, colour: 'accent', values }]}
-        format={(value) => String(Number(value.toPrecision(6)))}
-        scale={scale}
-        empty="The column has no values."
-      />
-    </Panel>
-  );
 }
