@@ -1,9 +1,9 @@
 /** Notifications about pages: watches in the browser, and the filters that a new chainhook starts with. */
 import { expect, test } from 'bun:test';
-import { findMistakes } from '../../src/console/app/chain/hook-definition.ts';
 import { makeDraft, type TemplateName, templateOf, templates } from '../../src/console/app/chain/hook-templates.ts';
 import { withFirst, without } from '../../src/console/app/chain/stored-list.ts';
 import { MAX_WATCHES, parseWatches, readWatch, type Watch } from '../../src/console/app/chain/watches.ts';
+import { readDefinition } from '../../src/hooks/definition/definition.ts';
 
 const ADDRESS = 'SP2J6ZY48GV1EZ5V2V5RB9MP66SW86PYKKNRV9EJ7';
 const CONTRACT = `${ADDRESS}.pool`;
@@ -23,7 +23,7 @@ const names = Object.keys(templates) as TemplateName[];
 
 test.each(names)('the template %s creates a valid definition for its subject', (name) => {
   const draft = makeDraft(name, OF[name], 'mainnet', 'https://example.com/');
-  expect(findMistakes(draft)).toEqual([]);
+  expect(readDefinition(draft, null)).toEqual(draft);
   const subject = name === 'name' ? '(name 0x616c696365) (namespace 0x627463)' : OF[name];
   for (const filter of draft.filters.events) expect(JSON.stringify(filter)).toContain(subject);
 });

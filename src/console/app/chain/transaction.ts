@@ -1,12 +1,6 @@
 /** Transactions in words: effects, post-conditions and balance changes. */
 
-import type {
-  ListedPending,
-  ListedTransaction,
-  PostCondition,
-  Transaction,
-  TransactionEvent,
-} from '../api/api.ts';
+import type { ListedPending, ListedTransaction, PostCondition, Transaction, TransactionEvent } from '../api/api.ts';
 import { plural, shortPrincipal, stxText, words } from './format.ts';
 
 /** A part of a sentence: plain text, or an object that the page shows as a link. */

@@ -36,9 +36,7 @@ function blocksOf({ apply, rollback }: Pick<ListedDelivery, 'apply' | 'rollback'
 }
 
 /** Renders the state of a delivery. */
-const StateBadge = ({ state }: { state: string }) => (
-  <Badge tone={STATE_TONES[state] ?? 'plain'}>{words(state)}</Badge>
-);
+const StateBadge = ({ state }: { state: string }) => <Badge tone={STATE_TONES[state] ?? 'plain'}>{words(state)}</Badge>;
 
 /** Renders a button that skips a delivery, after a confirmation. */
 export const Skip = ({ onConfirm }: { onConfirm: () => unknown }) => (

@@ -1,6 +1,7 @@
 /** The pages that create and edit a chainhook, as a form or as JSON, with a preview of matches in past blocks. */
 
 import { useState } from 'preact/hooks';
+import { isObject, parsedJson } from '../../../../base/json.ts';
 import { MAINNET_CHAIN_ID } from '../../../../chain/network.ts';
 import { type Answer, type Body, get, patch, post } from '../../api/api.ts';
 import { tip } from '../../api/live.ts';
@@ -26,24 +27,23 @@ import {
   fieldTitle,
   fieldValue,
   filterTypes,
-  findMistakes,
   type Mistake,
-  messageInForm,
-  parseDraft,
+  mistakeIn,
   titleOf,
+  toDraft,
   withField,
   withType,
 } from '../../chain/hook-definition.ts';
 import { isAboutSame, makeDraft, type TemplateName, templateOf, templates } from '../../chain/hook-templates.ts';
-import { Check, ChoiceField, Mistakes, TextField, useAction } from '../../ui/form.tsx';
+import { Check, ChoiceField, TextField, useAction } from '../../ui/form.tsx';
 import { unitOf } from '../../ui/metadata.ts';
 import { Button, ButtonLink, Page, Panel, Problem, Scrollable, Show } from '../../ui/parts.tsx';
 import { go, pathTo, url, withQuery } from '../../ui/router.ts';
 import { isDevnet } from '../../ui/server-status.tsx';
 import { missingHookText } from './hooks.tsx';
 
-/** Returns the draft as a request body. The server checks each field. */
-const definitionOf = (draft: Draft) => draft as unknown as Body<'/chainhooks/me', 'post'>;
+/** Returns a definition as a request body. The server checks each field. */
+const bodyOf = (definition: object) => definition as Body<'/chainhooks/me', 'post'>;
 
 /** Returns the network of the chain, which the node knows before the first block arrives. */
 async function loadNetwork(signal: AbortSignal): Promise<string> {
@@ -79,7 +79,7 @@ export function NewHook() {
             key={`${template} ${subject} ${receiver}`}
             initial={makeDraft(template, subject, network, receiver)}
             action="Create"
-            save={(draft) => post('/chainhooks/me', {}, definitionOf(draft), headers)}
+            save={(definition) => post('/chainhooks/me', {}, bodyOf(definition), headers)}
           />
         )}
       </Show>
@@ -114,17 +114,13 @@ export function EditHook({ id }: { id: string }) {
       lead="A change applies to later blocks: blocks that were evaluated are not evaluated again."
     >
       <Show loaded={hook} missing={missingHookText(id)}>
-        {({ definition }) => {
-          const initial = parseDraft(JSON.stringify(definition));
-          if (typeof initial === 'string') return <p class="problem">{initial}</p>;
-          return (
-            <Editor
-              initial={initial}
-              action="Save"
-              save={(draft) => patch('/chainhooks/me/{uuid}', { uuid: id }, definitionOf(draft))}
-            />
-          );
-        }}
+        {({ definition: stored }) => (
+          <Editor
+            initial={toDraft(stored)!}
+            action="Save"
+            save={(definition) => patch('/chainhooks/me/{uuid}', { uuid: id }, bodyOf(definition))}
+          />
+        )}
       </Show>
     </Page>
   );
@@ -133,38 +129,33 @@ export function EditHook({ id }: { id: string }) {
 interface EditorProps {
   initial: Draft;
   action: string;
-  /** Saves a draft. @throws RequestError */
-  save: (draft: Draft) => Promise<{ uuid: string }>;
+  /** Saves a definition. @throws RequestError */
+  save: (definition: object) => Promise<{ uuid: string }>;
 }
 
 function Editor({ initial, action, save }: EditorProps) {
   const [draft, setDraft] = useState(initial);
   const [text, setText] = useState<string | null>(null);
-  const [isSubmitted, setIsSubmitted] = useState(false);
   const { run, problem, busy } = useAction();
-  const parsed = text === null ? draft : parseDraft(text);
-  // Null if the JSON isn't a definition.
-  const definition = typeof parsed === 'string' ? null : parsed;
-  const mistakes = definition === null ? [] : findMistakes(definition);
-  const isValid = definition !== null && mistakes.length === 0;
+  const parsed: unknown = text === null ? draft : parsedJson(text);
+  const definition = isObject(parsed) ? parsed : null;
+  const asDraft = toDraft(parsed);
+  const mistake = mistakeIn(problem ?? '');
   const submit = () => {
-    setIsSubmitted(true);
-    if (!isValid) return;
+    if (definition === null) return;
     run(() => save(definition), 'The chainhook is saved', {
       onSuccess: ({ uuid }) => go(pathTo('hook', { id: uuid })),
     });
   };
-  // The form names fields by their labels, the JSON by their paths.
-  const message = problem === null || text !== null ? problem : messageInForm(problem);
   return (
     <>
       <nav class="tabs" aria-label="How to edit">
         <Button
           text="Form"
           aria-pressed={text === null}
-          disabled={definition === null}
+          disabled={asDraft === null}
           onClick={() => {
-            if (definition !== null) setDraft(definition);
+            if (asDraft !== null) setDraft(asDraft);
             setText(null);
           }}
         />
@@ -175,7 +166,7 @@ function Editor({ initial, action, save }: EditorProps) {
         />
       </nav>
       {text === null ? (
-        <HookForm draft={draft} mistakes={isSubmitted ? mistakes : []} onChange={setDraft} />
+        <HookForm draft={draft} mistake={mistake} onChange={setDraft} />
       ) : (
         <Panel title="Definition as JSON">
           <textarea
@@ -188,34 +179,32 @@ function Editor({ initial, action, save }: EditorProps) {
           />
         </Panel>
       )}
-      <Mistakes
-        mistakes={
-          typeof parsed === 'string'
-            ? [parsed]
-            : isSubmitted || text !== null
-              ? mistakes.map(({ path, message }) => `${text === null ? fieldTitle(path) : path} ${message}`)
-              : []
-        }
-      />
-      <Problem text={isValid ? message : null} />
-      <HookPreview draft={definition} />
+      <Problem text={definition === null ? 'This is not a JSON object.' : messageIn(problem, text === null)} />
+      <HookPreview definition={definition} inForm={text === null} />
       <div class="row">
-        <Button text={action} class="primary" disabled={busy} onClick={submit} />
+        <Button text={action} class="primary" disabled={busy || definition === null} onClick={submit} />
         <ButtonLink text="Cancel" href={pathTo('hooks')} />
       </div>
     </>
   );
 }
 
+/** Returns the server's message with the field's name. The form names fields by their labels, the JSON by their paths. */
+function messageIn(problem: string | null, inForm: boolean): string | null {
+  const mistake = mistakeIn(problem ?? '');
+  return mistake === null ? problem : `${inForm ? fieldTitle(mistake.path) : mistake.path} ${mistake.message}`;
+}
+
 interface HookFormProps {
   draft: Draft;
-  mistakes: readonly Mistake[];
+  /** The mistake that the server found; null if there is none. */
+  mistake: Mistake | null;
   onChange: (draft: Draft) => void;
 }
 
-function HookForm({ draft, mistakes, onChange }: HookFormProps) {
+function HookForm({ draft, mistake, onChange }: HookFormProps) {
   const { filters, options, action } = draft;
-  const mistakeAt = (path: string): string | null => mistakes.find((entry) => entry.path === path)?.message ?? null;
+  const mistakeAt = (path: string): string | null => (mistake?.path === path ? mistake.message : null);
   const setEvents = (events: FilterValues[]) => onChange({ ...draft, filters: { events } });
   const setOption = (name: string, value: unknown) => onChange({ ...draft, options: { ...options, [name]: value } });
   return (
@@ -419,14 +408,18 @@ type Preview = Answer<'/chainhooks/preview', 'post'>;
 
 const MAX_SHOWN_LENGTH = 8_000;
 
-/** Renders a preview of the filters' matches in the newest blocks. @param draft null if the JSON is invalid */
-function HookPreview({ draft }: { draft: Draft | null }) {
+interface HookPreviewProps {
+  /** Null if the JSON is invalid. */
+  definition: Readonly<Record<string, unknown>> | null;
+  inForm: boolean;
+}
+
+/** Renders a preview of the filters' matches in the newest blocks. */
+function HookPreview({ definition, inForm }: HookPreviewProps) {
   const [blocks, setBlocks] = useState('100');
   const { run, result, problem, busy } = useAction<Preview>();
-  const isValid = draft !== null && findMistakes(draft).every(({ path }) => !path.startsWith('filters'));
   const search = () => {
-    if (draft === null) return;
-    const { filters, options } = draft;
+    const { filters, options } = definition ?? {};
     const to_height = tip.value?.block_height ?? 1;
     const from_height = Math.max(1, to_height - Number(blocks) + 1);
     const body = { filters, options, from_height, to_height };
@@ -443,9 +436,8 @@ function HookPreview({ draft }: { draft: Draft | null }) {
           value={blocks}
           onChange={setBlocks}
         />
-        <Button text={busy ? 'Searching…' : 'Search'} disabled={busy || !isValid} onClick={search} />
-        {isValid ? null : <span class="quiet">Correct the filters first.</span>}
-        <Problem text={problem} />
+        <Button text={busy ? 'Searching…' : 'Search'} disabled={busy || definition === null} onClick={search} />
+        <Problem text={messageIn(problem, inForm)} />
       </div>
       {result === null ? null : <PreviewResult {...result} />}
     </Panel>

@@ -186,9 +186,7 @@ function Result({ queryResult: { result, milliseconds } }: { queryResult: QueryR
     <Panel
       title="Result"
       aside={
-        <span class="quiet">
-          {cut ? `The first ${summary}; a file has up to ${count(MAX_ROWS_OF_FILE)}` : summary}
-        </span>
+        <span class="quiet">{cut ? `The first ${summary}; a file has up to ${count(MAX_ROWS_OF_FILE)}` : summary}</span>
       }
     >
       {rows.length === 0 ? (
