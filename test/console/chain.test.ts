@@ -97,11 +97,9 @@ import { isLogMatch, parseLogFields } from '../../src/console/app/chain/log.ts';
 import { networkMistake, pathMistake } from '../../src/console/app/chain/path-mistake.ts';
 import {
   groupResults,
-  MAX_RECENT,
   normalizeSearch,
   pageOfResult,
   pageOfSearch,
-  parseRecent,
   type SearchResult,
   splitAtMatch,
 } from '../../src/console/app/chain/search.ts';
@@ -116,7 +114,6 @@ import {
   networkName,
   stateTitle,
 } from '../../src/console/app/chain/state.ts';
-import { withFirst, without } from '../../src/console/app/chain/stored-list.ts';
 import {
   balanceChanges,
   causeTitle,
@@ -1190,19 +1187,6 @@ describe('search', () => {
     expect(splitAtMatch('Alpha', 'PH')).toEqual(['Al', 'ph', 'a']);
     expect(splitAtMatch('Alpha', 'x')).toEqual(['Alpha', '', '']);
     expect(splitAtMatch('Alpha', '')).toEqual(['Alpha', '', '']);
-  });
-
-  test('stores the newest eight results once each, and ignores stored data in another form', () => {
-    const items = Array.from({ length: 12 }, (_, n) => result('contract', String(n), 'exact'));
-    const add = (recent: readonly SearchResult[], item: SearchResult) => withFirst(recent, item, MAX_RECENT);
-    const stored = items.reduce(add, []);
-    expect(stored.map(({ id }) => id)).toEqual(['11', '10', '9', '8', '7', '6', '5', '4']);
-    expect(add(stored, items[5]!).map(({ id }) => id)).toEqual(['5', '11', '10', '9', '8', '7', '6', '4']);
-    expect(without(stored, items[11]!)).toEqual(stored.slice(1));
-    expect(parseRecent(JSON.stringify(stored))).toEqual(stored);
-    for (const stored of [null, '', '{', '{}', 'null', '[1, null, {"kind": "toString", "id": "x", "label": "x"}]']) {
-      expect(parseRecent(stored)).toEqual([]);
-    }
   });
 });
 

@@ -1,7 +1,6 @@
-/** Search: the page of each result, texts that identify a page without a search, and recent results. */
+/** Search: the page of each result, and texts that identify a page without a search. */
 import type { PageName } from '../../page-paths.ts';
 import type { Answer } from '../api/api.ts';
-import { parseList } from './stored-list.ts';
 
 export type SearchResult = Answer<'/stackside/v1/search'>['results'][number];
 type ResultKind = SearchResult['kind'];
@@ -77,17 +76,3 @@ export function splitAtMatch(text: string, search: string): readonly [string, st
   const end = start + search.length;
   return start === -1 ? [text, '', ''] : [text.slice(0, start), text.slice(start, end), text.slice(end)];
 }
-
-/** Maximum number of recent results. */
-export const MAX_RECENT = 8;
-
-const isKind = (kind: unknown): kind is ResultKind => typeof kind === 'string' && Object.hasOwn(KINDS, kind);
-
-function parseRecentItem(stored: unknown): SearchResult[] {
-  const { kind, id, label, detail } = Object(stored) as Record<string, unknown>;
-  if (!isKind(kind) || typeof id !== 'string' || typeof label !== 'string') return [];
-  return [{ kind, id, label, detail: typeof detail === 'string' ? detail : null, match: 'exact', block_height: null }];
-}
-
-/** Reads the recent results that the browser has stored, newest first. Invalid ones are ignored. */
-export const parseRecent = (stored: string | null): SearchResult[] => parseList(stored, parseRecentItem, MAX_RECENT);

@@ -1,6 +1,5 @@
-/** The search field: a combobox with the meanings of the typed text, or recent results while it is empty. */
+/** The search field: a combobox with the meanings of the typed text. */
 
-import { signal } from '@preact/signals';
 import type { TargetedKeyboardEvent } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { MAX_ASSET_LENGTH } from '../../../codec/address.ts';
@@ -8,18 +7,15 @@ import { assertRequestError, get } from '../api/api.ts';
 import { count, visible } from '../chain/format.ts';
 import {
   groupResults,
-  MAX_RECENT,
   normalizeSearch,
   type PageOf,
   pageOfResult,
   pageOfSearch,
-  parseRecent,
   type SearchResult,
   splitAtMatch,
 } from '../chain/search.ts';
-import { withFirst, without } from '../chain/stored-list.ts';
 import { Form } from './form.tsx';
-import { announce, Button } from './parts.tsx';
+import { announce } from './parts.tsx';
 import { go, pathTo, url } from './router.ts';
 
 /** The id of the search field at the top of every page. */
@@ -32,20 +28,6 @@ const MAX_RESULTS = 20;
 const SEARCHABLE =
   'Search for a height, an id of a block or transaction, a Stacks or Bitcoin address, a contract, a token or a name.';
 const NOT_FOUND = `Nothing was found. ${SEARCHABLE}`;
-
-const RECENT_KEY = 'stackside.recent';
-
-/** Results that the user opened before, stored only in this browser. */
-const recent = signal<readonly SearchResult[]>(parseRecent(localStorage.getItem(RECENT_KEY)));
-
-function setRecent(items: readonly SearchResult[]): void {
-  recent.value = items;
-  localStorage.setItem(RECENT_KEY, JSON.stringify(items));
-}
-
-const addRecent = (item: SearchResult): void => setRecent(withFirst(recent.value, item, MAX_RECENT));
-
-const pathOf = ({ page, params }: PageOf): string => pathTo(page, params);
 
 const Highlighted = ({ text, search }: { text: string; search: string }) => {
   const [before, hit, after] = splitAtMatch(text, search);
@@ -136,20 +118,18 @@ export function Search({ id = SEARCH_ID, text: first = '' }: { id?: string; text
   const container = useRef<HTMLElement>(null);
   const field = useRef<HTMLInputElement>(null);
   const typed = normalizeSearch(text);
-  const isRecent = typed === '';
-  const isAnswered = !isRecent && answer.text === typed;
-  const groups: OptionsProps['groups'] = isRecent
-    ? [{ kind: 'recent', title: 'Recent', items: recent.value }].filter(({ items }) => items.length > 0)
-    : groupResults(answer.results);
+  const isEmpty = typed === '';
+  const isAnswered = !isEmpty && answer.text === typed;
+  const groups = isEmpty ? [] : groupResults(answer.results);
   const options = groups.flatMap(({ items }) => items);
   const active = options.find((item) => optionId(id, item) === activeId) ?? null;
   const isListed = isOpen && options.length > 0;
 
   // Searches after a pause, or at once if the text was submitted. A newer search cancels an older one.
   useEffect(() => {
-    if (isRecent) setAnswer(NOTHING);
+    if (isEmpty) setAnswer(NOTHING);
     const isWanted = isOpen || submittedOn !== null;
-    if (isRecent || isAnswered || !isWanted) return;
+    if (isEmpty || isAnswered || !isWanted) return;
     const controller = new AbortController();
     const show = (newAnswer: SearchAnswer) => {
       const { results, problem } = newAnswer;
@@ -177,33 +157,26 @@ export function Search({ id = SEARCH_ID, text: first = '' }: { id?: string; text
     setActiveId(null);
   }
 
-  function openPage(to: PageOf): void {
+  function openPage({ page, params }: PageOf): void {
     setText('');
     close();
     field.current?.blur();
-    go(pathOf(to));
+    go(pathTo(page, params));
   }
 
-  function choose(item: SearchResult): void {
-    addRecent(item);
-    openPage(pageOfResult(item));
-  }
+  const choose = (item: SearchResult): void => openPage(pageOfResult(item));
 
   /** Opens the page that a submitted text leads to, if there is one. */
   function openBest(results: readonly SearchResult[]): void {
     const to = pageOfSearch(typed, results);
-    if (to === null) return;
-    const [best] = results;
-    const isBest = best !== undefined && (best.match === 'exact' || pathOf(pageOfResult(best)) === pathOf(to));
-    if (isBest) addRecent(best);
-    openPage(to);
+    if (to !== null) openPage(to);
   }
 
   function submit(): void {
     setOpen(true);
     if (active !== null && isListed) choose(active);
     else if (isAnswered && answer.problem === null) openBest(answer.results);
-    else if (!isRecent) {
+    else if (!isEmpty) {
       setAnswer(NOTHING);
       setSubmittedOn(url.value);
     }
@@ -223,21 +196,12 @@ export function Search({ id = SEARCH_ID, text: first = '' }: { id?: string; text
       event.preventDefault();
       event.stopPropagation();
       close();
-    } else if (event.key === 'Delete' && isRecent && active !== null) {
-      event.preventDefault();
-      remove(active);
     }
-  }
-
-  function remove(item: SearchResult): void {
-    setRecent(without(recent.value, item));
-    setActiveId(null);
-    announce(`${item.label} was removed from the recent searches.`);
   }
 
   const problem = isOpen && isAnswered && options.length === 0 ? (answer.problem ?? NOT_FOUND) : null;
   const describedBy = problem === null ? undefined : `${id}-problem`;
-  const message = problem ?? (isOpen && isRecent && !isListed ? SEARCHABLE : null);
+  const message = problem ?? (isOpen && isEmpty ? SEARCHABLE : null);
   return (
     <search
       ref={container}
@@ -282,14 +246,6 @@ export function Search({ id = SEARCH_ID, text: first = '' }: { id?: string; text
         // biome-ignore lint/a11y/noStaticElementInteractions: a press keeps the focus in the field
         <div class="found-list panel small" onMouseDown={(event) => event.preventDefault()}>
           <Options id={id} groups={groups} search={typed} active={active} choose={choose} />
-          {isRecent ? (
-            <p class="panel-head row spread">
-              <span class="quiet">
-                <kbd>Del</kbd> removes one
-              </span>
-              <Button text="Remove all" class="link" onClick={() => setRecent([])} />
-            </p>
-          ) : null}
         </div>
       ) : null}
       {message === null ? null : (
