@@ -1,18 +1,9 @@
-/** The commands for deliveries that wait: list, retry, skip, and the list that `stackside hooks listen` prints. */
+/** The commands for deliveries that wait: list, retry and skip. */
 import { expect, spyOn, test } from 'bun:test';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { systemClock } from '../../src/base/clock.ts';
-import {
-  backfill,
-  list,
-  printWaiting,
-  retry,
-  sendTest,
-  setEnabled,
-  skip,
-  tryFile,
-} from '../../src/commands/hooks/hooks.ts';
+import { backfill, list, retry, sendTest, setEnabled, skip, tryFile } from '../../src/commands/hooks/hooks.ts';
 import {
   definition,
   filtersOf,
@@ -229,49 +220,6 @@ test('a chainhook takes one aligned line of the list, even if its name has a lin
   const { uuid } = (await server.request('POST', '/chainhooks/me', { ...hook, name: 'a\nb\tc' })).body;
   const printed = await outputOf(() => list(connectionOf(server), TEXT));
   expect(printed.split('\n').slice(1)).toEqual([`${uuid}  new          0  a b c`, '']);
-});
-
-test('a receiver is shown the deliveries that wait for its port, and claims them', async () => {
-  await using hook = await serveFailingHook();
-  const { connection, target, port, uuid, count, drained } = hook;
-  expect(await outputOf(() => printWaiting(connection, port + 1, false))).toBe('');
-  const pattern = new RegExp(
-    `^Waiting: ${count} deliveries of ${uuid} \\(\\w+; streaming, failing; next attempt \\S+Z\\)\nStart with --claim to receive waiting deliveries at once\\.\n$`,
-  );
-  expect(await outputOf(() => printWaiting(connection, port, false))).toMatch(pattern);
-  expect(target.received).toHaveLength(1);
-  target.answer = () => new Response('ok');
-  await outputOf(() => printWaiting(connection, port, true));
-  await drained();
-});
-
-test('a receiver that claims enables an interrupted chainhook', async () => {
-  await using hook = await serveFailingHook(GONE, 'interrupted');
-  const { connection, target, port, drained } = hook;
-  target.answer = () => new Response('ok');
-  expect(await outputOf(() => printWaiting(connection, port, true))).toContain('interrupted');
-  await drained();
-});
-
-test('--claim prints why a chainhook that was deleted since the list is not claimed', async () => {
-  await using hook = await serveFailingHook();
-  const { server, port, uuid } = hook;
-  // Lists the chainhook, but has deleted it at the next request.
-  await using late = proxyOf(async ({ method, url }) =>
-    method === 'GET'
-      ? fetch(new URL(new URL(url).pathname + new URL(url).search, server.url))
-      : Response.json({ error: 'Not found', details: 'Chainhook not found' }, { status: 404 }),
-  );
-  const printed = await outputOf(() => printWaiting(late.connection, port, true));
-  expect(printed).toEndWith(`The deliveries of ${uuid} aren't claimed: Chainhook not found.\n`);
-});
-
-test('a receiver starts without a server, but claims nothing from it', async () => {
-  const nowhere = { url: 'http://127.0.0.1:9', key: null };
-  expect(await outputOf(() => printWaiting(nowhere, 8080, false))).toBe(
-    "Waiting deliveries aren't shown: No Stackside answers at http://127.0.0.1:9.\n",
-  );
-  await expect(printWaiting(nowhere, 8080, true)).rejects.toThrow('No Stackside answers at http://127.0.0.1:9.');
 });
 
 test('a backfill that waits for the receiver says why, once', async () => {

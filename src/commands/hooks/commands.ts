@@ -186,17 +186,10 @@ const commands: readonly Adder[] = [
         numberOption('--delay <milliseconds>', 'Time before each answer', 0, 0, MAX_SECONDS * 1000),
         switchOption('--print-body', 'Print the body of each delivery'),
         fileOption('--secret-file <file>', 'File with the signing secret to verify deliveries with'),
-        switchOption('--claim', 'Receive the deliveries that wait for this port at once'),
       ],
       async run(resolved, choice: ListenChoice) {
-        const [{ listenForDeliveries }, { printWaiting }, { keyFor }] = await Promise.all([
-          import('./listen.ts'),
-          import('./hooks.ts'),
-          import('../cli/client.ts'),
-        ]);
-        const { url, signingSecret } = resolved.settings;
-        const connection = { url, key: keyFor(resolved) };
-        await listenForDeliveries(choice, signingSecret, (port) => printWaiting(connection, port, choice.claim));
+        const { listenForDeliveries } = await import('./listen.ts');
+        await listenForDeliveries(choice, resolved.settings.signingSecret);
       },
     }),
 ];

@@ -405,56 +405,6 @@ export async function skip(connection: Connection, uuid: string, { json }: { jso
   else print(id);
 }
 
-/** Whether a chainhook delivers to a port on this machine. */
-function deliversTo({ definition }: ListedHook, port: number): boolean {
-  const { url } = (definition as { action: { url: string } }).action;
-  const { hostname, port: portText, protocol } = new URL(url);
-  const isHere = hostname === 'localhost' || hostname === '127.0.0.1' || hostname === '[::1]';
-  return isHere && Number(portText || (protocol === 'https:' ? 443 : 80)) === port;
-}
-
-/** Returns the chainhooks that have undelivered blocks for a port on this machine. */
-async function findWaiting(connection: Connection, port: number) {
-  const all = await listOwners(connection);
-  const lists = await Promise.all(all.map(async (owner) => ({ owner, hooks: await listHooks(owner) })));
-  return lists.flatMap(({ owner, hooks }) =>
-    hooks
-      .filter(({ status }) => status.pending_deliveries > 0 || status.status === 'interrupted')
-      .filter((hook) => deliversTo(hook, port))
-      .map((hook) => ({ owner, hook })),
-  );
-}
-
-/**
- * Prints the chainhooks with deliveries that wait for a port on this machine, or why they aren't known.
- * @param claims whether to request these deliveries at once, and to enable interrupted chainhooks
- * @throws OperatorError if `claims` is set and no server lists the deliveries
- */
-export async function printWaiting(connection: Connection, port: number, claims: boolean): Promise<void> {
-  const waiting = await findWaiting(connection, port).catch((error: unknown) => {
-    if (claims || !(error instanceof OperatorError)) throw error;
-    print(`Waiting deliveries aren't shown: ${error.message}`);
-    return [];
-  });
-  for (const { owner, hook } of waiting) {
-    const { uuid, definition, status } = hook;
-    const next = nextAttemptText(hook);
-    const { name } = definition as { name: string };
-    const count = plural(status.pending_deliveries, 'delivery');
-    print(`Waiting: ${count} of ${uuid} (${printableWords(name)}; ${stateText(hook)}${next})`);
-    if (!claims) continue;
-    try {
-      if (status.status === 'interrupted') await setEnabled(owner, uuid, true);
-      else await call(owner, 'POST', `${hookPath(uuid)}/deliveries/redeliver`, { state: ['failed'] });
-    } catch (error) {
-      // Somebody may have deleted the chainhook since it was listed.
-      if (!(error instanceof OperatorError)) throw error;
-      print(`The deliveries of ${uuid} aren't claimed: ${error.message}`);
-    }
-  }
-  if (waiting.length > 0 && !claims) print('Start with --claim to receive waiting deliveries at once.');
-}
-
 /** Registers a chainhook from a file and prints it. */
 export async function add(connection: Connection, file: string): Promise<void> {
   printJson(await call(connection, 'POST', '/me', jsonFile(file)));

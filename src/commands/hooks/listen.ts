@@ -21,13 +21,11 @@ export interface ListenChoice {
   printBody: boolean;
   /** File with the signing secret; default: the file of the setting. */
   secretFile?: string;
-  /** Whether to request the deliveries that wait for the port. */
-  claim: boolean;
 }
 
 const [SECRET_VARIABLE] = settings.signingSecret.variables;
 
-export interface ReceiverOptions extends Omit<ListenChoice, 'secretFile' | 'claim'> {
+export interface ReceiverOptions extends Omit<ListenChoice, 'secretFile'> {
   /** The signing secret; null if signatures are not verified. */
   secret: Uint8Array | null;
   print: (line: string) => void;
@@ -154,27 +152,20 @@ export function startHookReceiver(options: ReceiverOptions): Bun.Server<unknown>
 /**
  * Shows deliveries until a signal ends the process.
  * @param setting the signing secret of the setting
- * @param started called with the port when the receiver listens
- * @throws OperatorError if the port or the secret can't be used, and errors of `started`
+ * @throws OperatorError if the port or the secret can't be used
  */
 export async function listenForDeliveries(
-  { secretFile, claim: _, ...choice }: ListenChoice,
+  { secretFile, ...choice }: ListenChoice,
   setting: string | null,
-  started: (port: number) => Promise<void>,
 ): Promise<void> {
   const secret = readSecret(secretFile, setting);
   const print = (line: string) => void process.stdout.write(`${line}\n`);
   const server = startHookReceiver({ ...choice, secret, print });
-  const signalled = new Promise<void>((resolve) => {
-    for (const name of stopSignals()) process.once(name, () => resolve());
-  });
   print(`Deliveries are received at ${server.url.origin}/`);
   if (secret === null)
     print(`Signatures are not checked: give the signing secret by --secret-file or ${SECRET_VARIABLE}.`);
-  try {
-    await Promise.race([started(Number(server.url.port)), signalled]);
-    await signalled;
-  } finally {
-    await server.stop(true);
-  }
+  await new Promise<void>((resolve) => {
+    for (const name of stopSignals()) process.once(name, () => resolve());
+  });
+  await server.stop(true);
 }
