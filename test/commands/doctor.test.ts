@@ -23,7 +23,7 @@ import { beginMaking } from '../../src/store/files/staged-files.ts';
 import { dataStateOf, type FileFates } from '../../src/store/files/status.ts';
 import { archive } from '../support/data/archive.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
-import { entryOf, ingestOf, simulatedEvents } from '../support/data/ingest.ts';
+import { ingestOf, simulatedEvents } from '../support/data/ingest.ts';
 import { NO_NODE, serving } from '../support/servers/serving.ts';
 import { standInNode, TESTNET_INFO } from '../support/servers/stand-in-node.ts';
 import { watching } from '../support/servers/watching.ts';
@@ -489,30 +489,6 @@ test('reports a public archive that is older than the server has seen it, and st
     message: expect.stringContaining('but an earlier version had entry 1000.'),
   });
   expect(loadSeenArchive(data)).toEqual(seen);
-});
-
-test('without a server, compares the end of the archive with the journal', async () => {
-  using around = dataDirectory();
-  const path = join(around.path, 'archive');
-  const events = simulatedEvents({ seed: 5, blocks: 3 });
-  using archived = ingestOf(events.slice(0, -2));
-  await archive(archived.path, objectStoreAt(path, null));
-  const archiveCheckIn = (data: string) => checkOf('archive', { data, archive: path });
-  expect(await archiveCheckIn(archived.path)).toMatchObject({ message: expect.stringMatching(/reached\. Only/) });
-  using newer = ingestOf(events);
-  expect(await archiveCheckIn(newer.path)).toMatchObject({
-    state: 'ok',
-    message: expect.stringContaining(`${path} can be reached. It lacks 2 entries of the journal.`),
-  });
-  const end = entryOf(events.length - 2);
-  using older = ingestOf(events.slice(0, -3));
-  using other = ingestOf([...events.slice(0, -3), ...events.slice(-1)]);
-  for (const { path: data } of [older, other]) {
-    expect(await archiveCheckIn(data)).toMatchObject({
-      state: 'problem',
-      message: `The archive at ${path} ends with an entry ${end} that the journal in ${data} lacks.`,
-    });
-  }
 });
 
 test('without a server, reports an archive that the server would refuse', async () => {

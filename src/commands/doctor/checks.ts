@@ -203,9 +203,7 @@ const checks: Readonly<Record<string, (facts: Facts) => Finding>> = {
     if (server === null) {
       if (stored === null) return skipped('No archive is written.');
       if (stored.error !== null) return problem(stored.error.message, stored.error.remedy);
-      const { location, missingEntries } = stored.value;
-      const lag = missingEntries === 0 ? '' : ` It lacks ${plural(missingEntries, 'entry')} of the journal.`;
-      return ok(`${location} can be reached.${lag} Only an upload shows whether the archive accepts writes.`);
+      return ok(`${stored.value} can be reached. Only an upload shows whether the archive accepts writes.`);
     }
     if (archive === null && server.archive == null) {
       return skipped(

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { Value } from '@sinclair/typebox/value';
 import { ServerStatus } from '../../api/stackside/server.ts';
-import { findEnd, readIdentity, requireIdentity, toIdentity } from '../../archive/archive.ts';
+import { readIdentity, requireIdentity, toIdentity } from '../../archive/archive.ts';
 import { requireSameLog } from '../../archive/archiver.ts';
 import { openArchive } from '../../archive/open.ts';
 import type { Clock } from '../../base/clock.ts';
@@ -19,10 +19,8 @@ import type { Settings } from '../../settings/config.ts';
 import { objectStoreAt } from '../../storage/location.ts';
 import type { ObjectStore } from '../../storage/object-store.ts';
 import { indexPath, journalPath } from '../../store/files/database.ts';
-import { openJournalReader } from '../../store/files/journal.ts';
 import { dataStateOf, directoryStatus, type FileFates, fileFates, freeBytes } from '../../store/files/status.ts';
 import { isUnfinished } from '../../store/files/unfinished.ts';
-import { sameChain } from '../../store/log/entry.ts';
 import { askText } from '../cli/client.ts';
 import { requireOwnJournal } from '../data/check.ts';
 import { browserUrl } from '../terminal/presenter.ts';
@@ -49,8 +47,8 @@ interface CommonFacts {
   /** Ports of the settings that another program uses. */
   takenPorts: readonly { flag: string; port: number }[];
   freeBytes: number | null;
-  /** The archive that the server writes; null without --archive, and while a server runs, which reports how it writes. */
-  archive: ValueOrError<{ location: string; missingEntries: number }> | null;
+  /** Location of the archive that the server writes; null without --archive, and while a server runs, which reports how it writes. */
+  archive: ValueOrError<string> | null;
   /** Location of the archive that the server follows; null without --from. */
   from: ValueOrError<string> | null;
 }
@@ -171,34 +169,12 @@ async function requireOwnArchive(store: ObjectStore, { data, archivePublic }: Se
   requireSameLog(store.location, stored, toIdentity(chainId, identity, archivePublic));
 }
 
-/**
- * Compares the end of an archive with the journal.
- * @returns how many entries of the journal the archive lacks; 0 without a readable journal, which another check reports
- * @throws OperatorError if the archive has entries that the journal lacks
- */
-async function countMissingEntries(store: ObjectStore, data: string): Promise<number> {
-  const { part, last: sealed } = await findEnd(store);
-  const end = part === null ? sealed : { id: part.last, chain: part.chain };
-  const path = journalPath(data);
-  using journal = valueOrError(() => onFile(path, () => (isPresent(path) ? openJournalReader(data) : null))).value;
-  if (journal === null) return 0;
-  const chain = journal.chainAt(end.id);
-  if (chain !== null && sameChain(chain, end.chain)) return journal.lastId() - end.id;
-  throw new OperatorError(
-    `The archive at ${store.location} ends with an entry ${end.id} that the journal in ${data} lacks.`,
-    'Restore the archive into another directory, and serve that one; or use another location for this log.',
-  );
-}
-
-/** Checks that an archive can be written. @throws OperatorError */
-async function checkArchive(location: string, settings: Settings) {
-  const { data, cluster } = settings;
-  const store = objectStoreAt(location, data);
+/** Checks that an archive can be written, and belongs to this log. @returns its location @throws OperatorError */
+async function checkArchive(location: string, settings: Settings): Promise<string> {
+  const store = objectStoreAt(location, settings.data);
   await store.check();
   await requireOwnArchive(store, settings);
-  // Another host of a cluster may have written entries that this host will get from the shared log.
-  const missingEntries = cluster === null ? await countMissingEntries(store, data) : 0;
-  return { location: store.location, missingEntries };
+  return store.location;
 }
 
 /** Checks that an archive can be followed, and is not older than before. @returns its location @throws OperatorError */
