@@ -5,10 +5,8 @@
 import { signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useRef, useState } from 'preact/hooks';
-import { abiTypeString } from '../../../../codec/abi.ts';
 import { MAX_CLARITY_VERSION } from '../../../../codec/clarity.ts';
-import { clarity } from '../../../../codec/clarity-encode.ts';
-import { fromHex, toHex } from '../../../../codec/hex.ts';
+import { toHex } from '../../../../codec/hex.ts';
 import { EPOCH_VERSION } from '../../../../devnet/limits.ts';
 import { type Answer, post } from '../../api/api.ts';
 import { tipVersion } from '../../api/live.ts';
@@ -16,7 +14,7 @@ import { useGet } from '../../api/use-answer.ts';
 import { mistakeLine } from '../../chain/clarity.ts';
 import { type Argument, type Draft, encodeArguments, functionsOf } from '../../chain/contract-values.ts';
 import { shortPrincipal, visible, words } from '../../chain/format.ts';
-import { Check, ChoiceField, Form, Mistakes, onCtrlEnter, TextField, useAction } from '../../ui/form.tsx';
+import { ChoiceField, Form, Mistakes, onCtrlEnter, TextField, useAction } from '../../ui/form.tsx';
 import { Button, ButtonLink, Facts, Panel, Problem, Show } from '../../ui/parts.tsx';
 import { go, pathTo, withQuery } from '../../ui/router.ts';
 import { MinedStatus } from '../../ui/transactions.tsx';
@@ -142,12 +140,6 @@ export const ContractCall = ({ contract }: { contract: string }) => (
   </InterfacePanel>
 );
 
-/** Converts an argument to a literal. The route reads hex as a serialized value, but Clarity reads it as a buffer. */
-function literalArgument(text: string): string {
-  const literal = text.trim();
-  return /^0x([0-9a-f]{2})*$/i.test(literal) ? toHex(clarity.buffer(fromHex(literal))) : literal;
-}
-
 interface CallFormProps {
   contract: string;
   name: string;
@@ -157,47 +149,25 @@ interface CallFormProps {
 
 function CallForm({ contract, name, args, accounts }: CallFormProps) {
   const [draft, setDraft] = useState<Draft>(new Map());
-  const [literals, setLiterals] = useState<Draft>(new Map());
-  const [areLiteral, setAreLiteral] = useState(false);
   const [isSubmitted, setIsSubmitted] = useState(false);
   const { sender, field: senderField } = useSender(accounts);
   const { run, result, problem, busy } = useAction<CallAnswer>();
-  const { values, mistakes } = areLiteral ? { values: [], mistakes: [] } : encodeArguments(args, draft);
+  const { values, mistakes } = encodeArguments(args, draft);
   const shownMistakes = isSubmitted ? mistakes : [];
 
   const submit = () => {
     setIsSubmitted(true);
     if (mistakes.length > 0) return;
-    const encoded = areLiteral ? args.map((arg) => literalArgument(literals.get(arg.name) ?? '')) : values.map(toHex);
-    const body = { ...sender, contract, function: name, arguments: encoded };
-    const labels = Object.fromEntries(args.map((arg, index) => [`arguments/${index}`, visible(arg.name)]));
+    const body = { ...sender, contract, function: name, arguments: values.map(toHex) };
     run(
       () => post('/stackside/v1/devnet/call', {}, body),
       ({ status }) => `The call was mined: ${words(status)}`,
-      { labels },
     );
   };
   return (
     <>
       <Form class="panel-body form stack" aria-label={`Call ${visible(name)}`} onSubmit={submit}>
-        {areLiteral ? (
-          args.map(({ name: argName, type }) => (
-            <TextField
-              key={argName}
-              label={visible(argName)}
-              value={literals.get(argName) ?? ''}
-              help={visible(abiTypeString(type) ?? '')}
-              onChange={(text) => setLiterals(new Map(literals).set(argName, text))}
-            />
-          ))
-        ) : (
-          <ArgumentFields args={args} draft={draft} mistakes={shownMistakes} onChange={setDraft} />
-        )}
-        {args.length === 0 ? null : (
-          <Check checked={areLiteral} onChange={setAreLiteral}>
-            Write them as Clarity literals, such as <code>u1</code>, <code>none</code> or <code>(list u1 u2)</code>
-          </Check>
-        )}
+        <ArgumentFields args={args} draft={draft} mistakes={shownMistakes} onChange={setDraft} />
         {senderField}
         <Mistakes mistakes={shownMistakes.map(({ path, message }) => `${path} ${message}`)} />
         <Problem text={problem} />
