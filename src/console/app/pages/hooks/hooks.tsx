@@ -1,10 +1,10 @@
-/** The page of chainhooks, of one consumer or, for the operator, of all, with the signing secret of a consumer. */
+/** The page of chainhooks, of one consumer, which the operator chooses, with the signing secret of a consumer. */
 
 import { type Answer, get, post, remove } from '../../api/api.ts';
 import { tipVersion } from '../../api/live.ts';
 import { consumerHeaders, session, signOut } from '../../api/session.ts';
 import { useAnswer, useGet } from '../../api/use-answer.ts';
-import { count, plural, visible } from '../../chain/format.ts';
+import { count, visible } from '../../chain/format.ts';
 import { failingFirst, failureLine, type Hook, healthOf } from '../../chain/hooks.ts';
 import { every, now } from '../../ui/clock.ts';
 import { Confirm, useAction } from '../../ui/form.tsx';
@@ -17,11 +17,10 @@ import {
   offsetQuery,
   Page,
   Panel,
-  PER_PAGE,
   Problem,
   Show,
 } from '../../ui/parts.tsx';
-import { pathTo, url, withQuery } from '../../ui/router.ts';
+import { pathTo, url } from '../../ui/router.ts';
 import { Ago, Badge, ChainText, HookLink } from '../../ui/values.tsx';
 import { DeliveryCharts } from '../history-charts.tsx';
 
@@ -62,32 +61,20 @@ const ConsumerHooks = ({ consumer }: { consumer: string | null }) => (
   </>
 );
 
-/** Maximum number of consumers whose chainhooks are listed on one page. Links lead to the other consumers. */
-const MAX_LISTS = 12;
-
-/** Renders the chainhooks of a consumer for the operator. @param chosen null for all consumers */
+/** Renders the consumers, and the chainhooks of the chosen one: by default the operator's own, or those of the first consumer. */
 function AllConsumers({ chosen }: { chosen: string | null }) {
   const consumers = useGet('/chainhooks/consumers', {}, tipVersion.value);
   const ownConsumer = session.value?.consumer ?? null;
   return (
     <Show loaded={consumers}>
       {({ results }) => {
-        const isOnlyOwn = chosen === null && results.every(({ consumer }) => consumer === ownConsumer);
-        if (isOnlyOwn) return <ConsumerHooks consumer={null} />;
+        const names = results.map(({ consumer }) => consumer);
+        const shown = chosen ?? names.find((name) => name === ownConsumer) ?? names[0] ?? null;
+        if (shown === null || (shown === ownConsumer && names.length === 1)) return <ConsumerHooks consumer={chosen} />;
         return (
           <>
-            <ConsumerFilter consumers={results} chosen={chosen} />
-            {chosen === null && results.length > MAX_LISTS ? (
-              <p class="quiet">
-                Below are the chainhooks of the first {MAX_LISTS} consumers. Choose any other consumer to see its
-                chainhooks.
-              </p>
-            ) : null}
-            {chosen === null ? (
-              results.slice(0, MAX_LISTS).map(({ consumer }) => <HookList key={consumer} consumer={consumer} isPart />)
-            ) : (
-              <ConsumerHooks key={chosen} consumer={chosen} />
-            )}
+            <ConsumerFilter consumers={results} chosen={shown} />
+            <ConsumerHooks key={shown} consumer={shown} />
           </>
         );
       }}
@@ -97,7 +84,7 @@ function AllConsumers({ chosen }: { chosen: string | null }) {
 
 type Consumers = Answer<'/chainhooks/consumers'>['results'];
 
-const ConsumerFilter = ({ consumers, chosen }: { consumers: Consumers; chosen: string | null }) => (
+const ConsumerFilter = ({ consumers, chosen }: { consumers: Consumers; chosen: string }) => (
   <Panel
     title="Consumers"
     source="/chainhooks/consumers"
@@ -107,33 +94,23 @@ const ConsumerFilter = ({ consumers, chosen }: { consumers: Consumers; chosen: s
       class="panel-body"
       label="Consumer"
       name="consumer"
-      choices={[
-        [null, 'All'],
-        ...consumers.map(({ consumer, hooks, failing }) => {
-          const badge = failing === 0 ? null : <Badge tone="bad">{count(failing)} failing</Badge>;
-          const text = (
-            <>
-              <ChainText text={consumer} /> <span class="quiet">{count(hooks)}</span> {badge}
-            </>
-          );
-          return [consumer, text] as const;
-        }),
-      ]}
+      choices={consumers.map(({ consumer, hooks, failing }) => {
+        const badge = failing === 0 ? null : <Badge tone="bad">{count(failing)} failing</Badge>;
+        const text = (
+          <>
+            <ChainText text={consumer} /> <span class="quiet">{count(hooks)}</span> {badge}
+          </>
+        );
+        return [consumer, text] as const;
+      })}
       chosen={chosen}
       clears={['offset']}
     />
   </Panel>
 );
 
-interface HookListProps {
-  /** Null for the session's consumer. */
-  consumer: string | null;
-  /** Whether the page has lists of several consumers: each shows its first page, with a link to the whole list. */
-  isPart?: boolean;
-}
-
-function HookList({ consumer, isPart = false }: HookListProps) {
-  const { limit, offset } = isPart ? { limit: PER_PAGE, offset: 0 } : offsetQuery();
+function HookList({ consumer }: { consumer: string | null }) {
+  const { limit, offset } = offsetQuery();
   const headers = consumerHeaders(consumer);
   const hooks = useAnswer(
     `hooks ${consumer} ${offset}`,
@@ -154,13 +131,8 @@ function HookList({ consumer, isPart = false }: HookListProps) {
       loaded={hooks}
       // A link can't send the header that names another consumer.
       source={consumer === null || consumer === session.value?.consumer ? '/chainhooks/me' : undefined}
-      aside={
-        isPart && hooks.data !== null ? (
-          <a href={withQuery({ consumer, offset: null })}>{plural(hooks.data.total, 'chainhook')}</a>
-        ) : null
-      }
-      item={isPart ? undefined : 'chainhook'}
-      pager={isPart ? null : 'offset'}
+      item="chainhook"
+      pager="offset"
       keyOf={({ uuid }) => uuid}
       empty="There is no chainhook yet."
       below={(hook) => {
