@@ -43,7 +43,6 @@ import {
 } from '../../src/console/app/chain/chart.ts';
 import {
   errorSource,
-  mistakeLine,
   parseDefinitions,
   tokenFacts,
   tokenize,
@@ -1214,23 +1213,6 @@ test('alerts, filters and fields have readable names', () => {
     'Minimum amount',
     'Contract identifier',
   ]);
-});
-
-describe("the line of an error in a contract's source", () => {
-  const cases: [name: string, source: string, message: string, line: number | null][] = [
-    ['a function that is not there', '(ok u1)\n\n(foo u1)', "use of unresolved function 'foo'", 3],
-    ['a contract by its end', '(ok u1)\n(contract-call? .none x)', "use of unresolved contract 'ST1.none'", 2],
-    ['a contract in full', "(ok u1)\n(contract-call? 'ST1.none x)", "use of unresolved contract 'ST1.none'", 2],
-    ['not a comment or a text', ';; foo\n(print "foo")\n(foo)', "use of unresolved function 'foo'", 3],
-    ['a bracket that closes nothing', '(ok u1)\n(ok u2))', "unexpected ')'", 2],
-    ['a bracket of another kind', '(ok\n{ a: u1 )', "unexpected ')'", 2],
-    ['a bracket that nothing closes', '(ok u1)\n(define-public (x)\n  (ok u1)\n', "to match this '('", 2],
-    ['a text that nothing ends', '(print "a")\n(print "b)\n(ok u1)', `to match this '"'`, 2],
-    ['not a type', '(ok u1)\n(int-to-ascii u1)', "expecting expression of type 'int', found 'uint'", null],
-    ['no name of the source', '(ok u1)', "use of unresolved function 'foo'", null],
-    ['no name', '(ok u1)', 'expecting 2 arguments, got 3', null],
-  ];
-  test.each(cases)('%s', (_, source, message, line) => expect(mistakeLine(source, message)).toBe(line));
 });
 
 describe('log events', () => {

@@ -277,11 +277,13 @@ describeWith('Clarity', hasClarity, () => {
     await editor.press('Control+Enter');
     await outcome(page).getByText("expecting expression of type 'int', found 'uint'").waitFor();
     await outcome(page).getByRole('button', { name: 'Go to line 2' }).waitFor();
-    await editor.fill('(define-public (pay (to principal))\n  (stx-transfr? u5 tx-sender to))');
+    await editor.fill(
+      '(define-data-var n uint u0)\n(define-public (pay (to principal)) (stx-transfr? u5 tx-sender to))',
+    );
     await editor.press('Control+Enter');
     await outcome(page).getByText("use of unresolved function 'stx-transfr?'").waitFor();
     await outcome(page).getByRole('button', { name: 'Go to line 2' }).click();
-    await page.keyboard.type('  (stx-transfer? u5 tx-sender to))');
+    await page.keyboard.type('(define-public (pay (to principal)) (stx-transfer? u5 tx-sender to))');
     await editor.press('Control+Enter');
     await outcome(page).getByText('Success').waitFor();
     await looksGood(page);

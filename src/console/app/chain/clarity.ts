@@ -1,4 +1,4 @@
-/** Parses Clarity: tokens, definitions with their lines, the metadata of a token, and the line of a mistake. */
+/** Parses Clarity: tokens, definitions with their lines, and the metadata of a token. */
 
 type TokenKind = 'comment' | 'string' | 'number' | 'principal' | 'keyword' | 'constant' | 'paren' | 'name' | 'space';
 
@@ -268,49 +268,4 @@ export function tokenFacts(source: string) {
     decimals: decimalsOf(literal('get-decimals')),
     uri: literalText(literal('get-token-uri')),
   };
-}
-
-const CLOSES: Readonly<Record<string, string>> = { '(': ')', '{': '}' };
-const CLOSERS = Object.values(CLOSES);
-
-/** Returns the line of a bracket that has no partner; null if all match. */
-function bracketLine(all: readonly LineToken[]): number | null {
-  const open: LineToken[] = [];
-  for (const token of all) {
-    if (token.kind !== 'paren') continue;
-    if (CLOSES[token.text] !== undefined) open.push(token);
-    else if (CLOSERS.includes(token.text) && CLOSES[open.pop()?.text ?? ''] !== token.text) return token.line;
-  }
-  return open[0]?.line ?? null;
-}
-
-/** Returns the line of a string that doesn't end; null if all end. */
-const stringLine = (all: readonly LineToken[]): number | null =>
-  all.find(({ kind, text }) => kind === 'string' && !STRING.test(text))?.line ?? null;
-
-const TYPES = /^(u?int|bool|principal|none|\(.*|buff.*|string.*)$/;
-
-/**
- * Returns the line with a name that the message quotes. The message has the full name of a contract; the source may have
- * only its end.
- */
-function namedLine(all: readonly LineToken[], message: string): number | null {
-  const names = [...message.matchAll(/'([^']+)'/g)].map(([, name = '']) => name);
-  const isNamed = ({ kind, text }: Token, name: string): boolean =>
-    kind !== 'comment' &&
-    kind !== 'string' &&
-    (text === name || text === `'${name}` || (name.includes('.') && text === name.slice(name.indexOf('.'))));
-  for (const name of names) {
-    // Many tokens of a source name a type.
-    if (TYPES.test(name)) continue;
-    const nameToken = all.find((token) => isNamed(token, name));
-    if (nameToken !== undefined) return nameToken.line;
-  }
-  return null;
-}
-
-/** Returns the line that a message refers to, from 1; null if the message doesn't identify it. */
-export function mistakeLine(source: string, message: string): number | null {
-  const all = tokensWithLines(source);
-  return stringLine(all) ?? bracketLine(all) ?? namedLine(all, message);
 }

@@ -11,7 +11,6 @@ import { EPOCH_VERSION } from '../../../../devnet/limits.ts';
 import { type Answer, post } from '../../api/api.ts';
 import { tipVersion } from '../../api/live.ts';
 import { useGet } from '../../api/use-answer.ts';
-import { mistakeLine } from '../../chain/clarity.ts';
 import { type Argument, type Draft, encodeArguments, functionsOf } from '../../chain/contract-values.ts';
 import { shortPrincipal, visible, words } from '../../chain/format.ts';
 import { ChoiceField, Form, Mistakes, onCtrlEnter, TextField, useAction } from '../../ui/form.tsx';
@@ -200,7 +199,6 @@ const nameOf = (file: string): string => file.replace(/\.[^.]*$/, '').replaceAll
 interface Deployment {
   answer: Answer<'/stackside/v1/devnet/deploy', 'post'>;
   name: string;
-  source: string;
 }
 
 export const NewContract = () => (
@@ -228,7 +226,7 @@ function ContractForm({ accounts }: { accounts: readonly DevnetAccount[] }) {
     const chosen = version === '' ? {} : { clarity_version: Number(version) };
     const body = { ...sender, ...chosen, name: name.trim(), source };
     run(
-      async () => ({ ...body, answer: await post('/stackside/v1/devnet/deploy', {}, body) }),
+      async () => ({ name: body.name, answer: await post('/stackside/v1/devnet/deploy', {}, body) }),
       ({ answer }) => `The deployment was mined: ${words(answer.status)}`,
     );
   };
@@ -300,9 +298,9 @@ function selectLine(editor: HTMLTextAreaElement, line: number): void {
   editor.scrollTop = (editor.scrollHeight * (line - 1)) / lines.length;
 }
 
-function DeployedContract({ answer, name, source, showLine }: Deployment & { showLine: (line: number) => void }) {
+function DeployedContract({ answer, name, showLine }: Deployment & { showLine: (line: number) => void }) {
   const path = pathTo('contract', { id: `${answer.sender}.${name}` });
-  const line = answer.error === null ? null : (mistakeLine(source, answer.error) ?? answer.error_line);
+  const line = answer.error_line;
   const lineButton = line === null ? null : <Button text={`Go to line ${line}`} onClick={() => showLine(line)} />;
   return (
     <SentTransaction answer={answer} errorLink={lineButton}>
