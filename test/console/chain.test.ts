@@ -41,13 +41,7 @@ import {
   valueTicks,
   withGaps,
 } from '../../src/console/app/chain/chart.ts';
-import {
-  errorSource,
-  parseDefinitions,
-  tokenFacts,
-  tokenize,
-  tokenLines,
-} from '../../src/console/app/chain/clarity.ts';
+import { errorSource, parseDefinitions, tokenize, tokenLines } from '../../src/console/app/chain/clarity.ts';
 import { CHAIN_FILTERS, PENDING_FILTERS, parseFilters } from '../../src/console/app/chain/filters.ts';
 import {
   addDays,
@@ -264,19 +258,6 @@ describe('Clarity source', () => {
   ])('the only built-in function of %s that returns %s explains it', (name, error, place) => {
     expect(errorSource(TOKEN, name, error)).toEqual(place);
   });
-});
-
-test("a token's name, symbol and decimals are read from a source that states them plainly", () => {
-  const source = `(define-constant SYMBOL "<b>")
-(define-data-var name (string-ascii 32) "old")
-(define-read-only (get-name) (ok (var-get name)))
-(define-read-only (get-symbol) (ok SYMBOL)) ;; (define-read-only (get-symbol) (ok "no"))
-(define-read-only (get-decimals)
-  (ok u8))
-(define-read-only (get-token-uri) (ok (some u"javascript:\\"x\\"")))`;
-  expect(tokenFacts(source)).toEqual({ name: null, symbol: '<b>', decimals: 8, uri: 'javascript:"x"' });
-  expect(tokenFacts('(define-read-only (get-decimals) (ok u99999999999))').decimals).toBeNull();
-  expect(tokenFacts('')).toEqual({ name: null, symbol: null, decimals: null, uri: null });
 });
 
 describe('post-conditions', () => {

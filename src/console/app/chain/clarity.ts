@@ -1,4 +1,4 @@
-/** Parses Clarity: tokens, definitions with their lines, and the metadata of a token. */
+/** Parses Clarity: tokens, definitions with their lines, and the place of an error. */
 
 type TokenKind = 'comment' | 'string' | 'number' | 'principal' | 'keyword' | 'constant' | 'paren' | 'name' | 'space';
 
@@ -221,51 +221,4 @@ export function errorSource(source: string, name: string, error: string) {
   const meaningOf = (builtIn: string): string => BUILT_IN[builtIn]?.[Number(/^u(\d+)$/.exec(value)?.[1]) - 1] ?? '';
   const [call, ...others] = builtInCalls(source, name).filter(({ name: builtIn }) => meaningOf(builtIn) !== '');
   return call === undefined || others.length > 0 ? null : { ...none, line: call.line, meaning: meaningOf(call.name) };
-}
-
-const MAX_DECIMALS = 77;
-
-/** Pattern of a complete string literal. Its group is the content. */
-const STRING = /^u?"((?:\\[\s\S]|[^"\\])*)"$/;
-const ESCAPED: Readonly<Record<string, string>> = { n: '\n', t: '\t', r: '\r', '0': '\0' };
-
-function literalText(literal: string | null): string | null {
-  const inner = literal === null ? undefined : STRING.exec(literal)?.[1];
-  return inner === undefined ? null : inner.replace(/\\(.)/g, (_, letter: string) => ESCAPED[letter] ?? letter);
-}
-
-function decimalsOf(literal: string | null): number | null {
-  const digits = /^u([0-9]+)$/.exec(literal ?? '')?.[1];
-  return digits === undefined || Number(digits) > MAX_DECIMALS ? null : Number(digits);
-}
-
-const tokenTexts = (source: string): string[] =>
-  tokenize(source)
-    .filter((token) => !isBlank(token))
-    .map(({ text }) => text);
-
-const HEAD_END = [')', '(', 'ok'];
-
-/** Returns the literal or constant that a function without parameters returns; null if it returns anything else. */
-function constantResult(texts: readonly string[], defined: readonly Definition[], name: string): string | null {
-  const head = ['(', 'define-read-only', '(', name, ...HEAD_END];
-  const offset = texts.findIndex((_, start) => head.every((text, index) => texts[start + index] === text));
-  if (offset < 0) return null;
-  const value = texts.slice(offset + head.length).filter((text) => text !== '(' && text !== 'some');
-  const [first, end] = value;
-  if (first === undefined || end !== ')') return null;
-  return defined.find((definition) => definition.kind === 'constant' && definition.name === first)?.detail ?? first;
-}
-
-/** Returns the results of a token's functions (SIP-009, SIP-010); null if the source computes them. */
-export function tokenFacts(source: string) {
-  const texts = tokenTexts(source);
-  const defined = parseDefinitions(source);
-  const literal = (name: string) => constantResult(texts, defined, name);
-  return {
-    name: literalText(literal('get-name')),
-    symbol: literalText(literal('get-symbol')),
-    decimals: decimalsOf(literal('get-decimals')),
-    uri: literalText(literal('get-token-uri')),
-  };
 }

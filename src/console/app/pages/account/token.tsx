@@ -4,7 +4,6 @@ import { assetContractOf, assetNameOf } from '../../../../codec/address.ts';
 import { get } from '../../api/api.ts';
 import { tipVersion } from '../../api/live.ts';
 import { useAnswer, useGet } from '../../api/use-answer.ts';
-import { tokenFacts } from '../../chain/clarity.ts';
 import { count, shortPrincipal, tokenLabel, visible } from '../../chain/format.ts';
 import { NftLink, Value } from '../../ui/code.tsx';
 import { AGE, BLOCK, BLOCK_HEIGHT, FROM, HOLDER, TIME, TO } from '../../ui/columns.tsx';
@@ -177,10 +176,7 @@ function Collection({ asset }: { asset: string }) {
   return (
     <>
       {total === null ? null : (
-        <>
-          <Figures label="The collection" figures={[['Minted', count(total), 'tokens, burnt ones included']]} />
-          <DeclaredFacts asset={asset} />
-        </>
+        <Figures label="The collection" figures={[['Minted', count(total), 'tokens, burnt ones included']]} />
       )}
       <ListPanel
         title="Tokens, newest first"
@@ -209,25 +205,16 @@ function Collection({ asset }: { asset: string }) {
 
 const textOrNull = (text: string | null) => (text === null ? null : <ChainText text={text} />);
 
-/** Renders the metadata of a token, from its contract or its source. URLs in the metadata are not links. */
+/** Renders the metadata that the contract of a fungible token states. URLs in the metadata are not links. */
 function DeclaredFacts({ asset }: { asset: string }) {
-  const contract = assetContractOf(asset);
-  const params = { contract_id: contract, include: ['source_code' as const] };
-  const { data, source } = useGet('/extended/v3/smart-contracts/{contract_id}', params);
   const token = tokenOf(asset);
-  const sourceFacts = tokenFacts(data?.source_code ?? '');
-  const hasMetadata = token !== null && (token.name !== undefined || token.symbol !== undefined);
-  const {
-    name = null,
-    symbol = null,
-    decimals = null,
-    token_uri: uri = null,
-  } = hasMetadata ? token : { ...sourceFacts, token_uri: sourceFacts.uri };
-  if (name === null && symbol === null && decimals === null && uri === null) return null;
+  // The list also has tokens without metadata.
+  if (token === null || (token.name === undefined && token.symbol === undefined)) return null;
+  const { name = null, symbol = null, decimals = null, token_uri: uri = null } = token;
   return (
     <Panel
-      title={hasMetadata ? 'Metadata from the contract' : 'Metadata in the source'}
-      source={hasMetadata ? `/metadata/v1/ft/${contract}` : source}
+      title="Metadata from the contract"
+      source={`/metadata/v1/ft/${assetContractOf(asset)}`}
       facts={[
         ['Name', textOrNull(name)],
         ['Symbol', textOrNull(symbol)],
