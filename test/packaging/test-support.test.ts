@@ -410,9 +410,7 @@ describeWith('Clarity', hasClarity, () => {
     checked(refused).not.toBeOk();
 
     const silent = await first.hooks.add({
-      filters: {
-        events: [{ type: 'contract_log', contract_identifier: `${DEPLOYER.address}.token`, topic: 'none' }],
-      },
+      filters: { events: [{ type: 'contract_log', contract_identifier: `${DEPLOYER.address}.token`, topic: 'none' }] },
     });
     expect(silent.warnings).toEqual([expect.stringContaining('topic')]);
 
