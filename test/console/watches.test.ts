@@ -23,7 +23,7 @@ const names = Object.keys(templates) as TemplateName[];
 
 test.each(names)('the template %s creates a valid definition for its subject', (name) => {
   const draft = makeDraft(name, OF[name], 'mainnet', 'https://example.com/');
-  expect(readDefinition(draft, null)).toEqual(draft);
+  expect<unknown>(readDefinition(draft, null)).toEqual(draft);
   const subject = name === 'name' ? '(name 0x616c696365) (namespace 0x627463)' : OF[name];
   for (const filter of draft.filters.events) expect(JSON.stringify(filter)).toContain(subject);
 });

@@ -32,14 +32,7 @@ import { idOf, MinedStatus } from '../../ui/transactions.tsx';
 import { BlockLink, ChainText, Principal, TxLink, When } from '../../ui/values.tsx';
 import { NotifyMe } from '../../ui/watches.tsx';
 import { OnDevnet } from '../devnet-pages.tsx';
-import {
-  OtherNetwork,
-  PrincipalHistory,
-  principalTabs,
-  type Sizes,
-  StxFigures,
-  usePrincipalVersion,
-} from './principal.tsx';
+import { OtherNetwork, principalTabs, type Sizes, StxFigures, usePrincipalVersion } from './principal.tsx';
 
 /** Returns an empty list for a contract that the chain doesn't have. @throws any other error */
 function emptyIfMissing(error: unknown): { total: null; results: [] } {
@@ -140,7 +133,6 @@ export function Contract({ contract }: { contract: string }) {
       <OtherNetwork principal={contract} />
       <StxFigures principal={contract} version={version} />
       <NotifyMe kind="contract" id={contract} />
-      <PrincipalHistory principal={contract} />
       <Tabs label="Parts of the contract" tabs={tabs} />
     </Page>
   );

@@ -192,20 +192,12 @@ const AssetChoice = ({ asset }: { asset: string }) => (
   </span>
 );
 
-/**
- * Returns the path of the file with a principal's movements.
- * @param from first day as `2026-11-24`; empty for no limit
- * @param to last day; empty for no limit
- */
-export const historyPath = (principal: string, format: 'csv' | 'json', from: string, to: string): string =>
-  urlOf(`/stackside/v1/principals/${principal}/history`, { format, from: from || null, to: to || null });
-
 /** Renders a link to the file with all movements of an account, for the days in the query if there are any. */
 export function CsvLink({ principal }: { principal: string }) {
-  const day = (name: string): string => /^\d{4}-\d{2}-\d{2}$/.exec(url.value.query.get(name) ?? '')?.[0] ?? '';
+  const day = (name: string) => /^\d{4}-\d{2}-\d{2}$/.exec(url.value.query.get(name) ?? '')?.[0] ?? null;
   return (
     <a
-      href={historyPath(principal, 'csv', day('from'), day('to'))}
+      href={urlOf(`/stackside/v1/principals/${principal}/history`, { format: 'csv', from: day('from'), to: day('to') })}
       download
       title="Every movement of STX and tokens, every fee and mining reward, with the balance after it"
     >

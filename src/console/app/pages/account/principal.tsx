@@ -1,14 +1,11 @@
 /** The page of an account: its STX, tokens, transactions, staking and names. */
 
-import { useState } from 'preact/hooks';
 import type { Answer } from '../../api/api.ts';
 import { tipVersion, useUpdates } from '../../api/live.ts';
 import { mapLoaded, useGet } from '../../api/use-answer.ts';
 import { count, words } from '../../chain/format.ts';
 import { networkMistake } from '../../chain/path-mistake.ts';
-import { TextField } from '../../ui/form.tsx';
 import {
-  ButtonLink,
   Copied,
   DataPanel,
   type Fact,
@@ -16,7 +13,6 @@ import {
   Figures,
   ListPanel,
   Page,
-  Problem,
   Show,
   type Tab,
   Tabs,
@@ -39,7 +35,6 @@ import {
   ActivityFacts,
   BalanceTab,
   CounterpartiesTab,
-  historyPath,
   NonceFacts,
   type PrincipalProps,
   useNames,
@@ -57,7 +52,6 @@ export function Account({ principal }: { principal: string }) {
         <ActivityFacts {...props} />
       </div>
       <NotifyMe kind="account" id={principal} />
-      <PrincipalHistory principal={principal} />
       <Tabs
         label="Parts of the account"
         tabs={[
@@ -284,38 +278,3 @@ const rewardFacts = ({ accrued, claimed, claimable }: Rewards) =>
     ['Rewards claimed', <Btc satoshis={claimed} />],
     ['Rewards to claim', <Btc satoshis={claimable} />],
   ] as const;
-
-/** Renders links to the history of a principal: the chosen days, inclusive, or all. */
-export function PrincipalHistory({ principal }: { principal: string }) {
-  const [from, setFrom] = useState('');
-  const [to, setTo] = useState('');
-  const isReversed = from !== '' && to !== '' && to < from;
-  return (
-    <details>
-      <summary>Export a date range as CSV</summary>
-      <div class="small">
-        <p class="quiet">
-          Every movement of STX and tokens, every fee and mining reward with the balance after it. Days are in UTC;
-          without days, the file has the whole history.
-        </p>
-        <div class="form row">
-          <TextField label="From" type="date" value={from} onChange={setFrom} />
-          <TextField label="To" type="date" value={to} onChange={setTo} />
-          {isReversed ? (
-            <Problem text="The last day is before the first one." />
-          ) : (
-            <>
-              <ButtonLink text="Download CSV" href={historyPath(principal, 'csv', from, to)} download />
-              <ButtonLink
-                text="Open JSON"
-                href={historyPath(principal, 'json', from, to)}
-                target="_blank"
-                rel="noreferrer"
-              />
-            </>
-          )}
-        </div>
-      </div>
-    </details>
-  );
-}
