@@ -1,5 +1,6 @@
 /** Events of the server's log: their fields, and the search by words and fields. */
 import { isObject, parsedJson } from '../../../base/json.ts';
+import { hasWords } from './format.ts';
 
 interface LogEvent {
   event: string;
@@ -18,20 +19,11 @@ export function parseLogFields({ fields }: Pick<LogEvent, 'fields'>): [name: str
 }
 
 /**
- * Reports whether an event has a level and contains each word of a text. A word such as `height=12` is a field with the
- * start of its value.
+ * Reports whether an event has a level, and contains each word of a text. A word may be a field with the start of its value:
+ * `height=12`.
  * @param level empty for any
  */
 export function isLogMatch(event: LogEvent, level: string, text: string): boolean {
-  if (level !== '' && event.level !== level) return false;
-  const fields = parseLogFields(event);
-  const content = [event.event, ...fields.flat()].join(' ').toLowerCase();
-  return text
-    .toLowerCase()
-    .split(/\s+/)
-    .every((word) => {
-      const [name = '', value] = word.split(/=(.*)/s);
-      if (value === undefined) return content.includes(word);
-      return fields.some(([field, has]) => field.toLowerCase() === name && has.toLowerCase().startsWith(value));
-    });
+  const fields = parseLogFields(event).map(([name, value]) => `${name}=${value}`);
+  return (level === '' || event.level === level) && hasWords([event.event, ...fields].join(' '), text);
 }
