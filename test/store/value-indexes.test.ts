@@ -399,11 +399,14 @@ describe('of a chain', () => {
     expect((await searchBy('topic', topic, 'eq:no such')).items).toEqual([]);
   });
 
-  test('a rebuild fills the indexes that there are', () => {
+  test('a rebuild leaves the indexes out, and the next start makes them again', () => {
     const before = entries();
     open.ingest.close();
     rebuildIndex({ directory: open.directory });
     reopen({});
+    expect(open.ingest.valueIndexes.all()).toEqual([]);
+    reopen({ valueIndexes: [logsOf(pox, 'topic')] });
+    buildAll(open);
     expect(open.ingest.valueIndexes.all()).toMatchObject([{ wanted: true, from: { position: 0, eventIndex: 0 } }]);
     expect(entries()).toEqual(before);
     expect(problemsIn(open.directory, { deep: silentMachine })).toEqual([]);

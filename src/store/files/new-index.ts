@@ -1,14 +1,14 @@
 /**
  * A new index is made in a staging directory next to the present one. Once it is complete, one rename offers it, and the next
- * holder of the writer's lock installs it in place of the present one. It begins with the operator's indexes of decoded
- * values, which no entry of the log fills.
+ * holder of the writer's lock installs it in place of the present one. It lacks the operator's indexes of decoded values, which
+ * the next start makes again.
  */
-import { type Database, SQLiteError } from 'bun:sqlite';
+import { SQLiteError } from 'bun:sqlite';
 import { existsSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { OperatorError } from '../../base/errors.ts';
 import { syncDirectory } from '../../base/files.ts';
-import { type StoreFailure, unavailable } from '../../base/system-errors.ts';
+import { unavailable } from '../../base/system-errors.ts';
 import {
   checkpoint,
   kindOf,
@@ -18,9 +18,8 @@ import {
   removeLog,
   requireKind,
   versionOf,
-  withPath,
 } from './connection.ts';
-import { INDEX, indexPath, openWriter, SCHEMA_VERSION } from './database.ts';
+import { INDEX, indexPath, SCHEMA_VERSION } from './database.ts';
 import { hasJournalOf, positionIn } from './journal-link.ts';
 import { LockHeldError, lockRebuild } from './lock.ts';
 
@@ -30,84 +29,34 @@ const STAGING = 'rebuild';
 /** Path of a whole new index that is to be installed. */
 export const newIndexPath = (directory: string): string => join(directory, 'index.new.db');
 
-/** The table that is copied to every new index. */
-const PRESERVED = 'value_indexes';
-
-/**
- * Removes the unwanted indexes of decoded values. The others start at the first block, since the new index fills them as it
- * applies the blocks.
- */
-const INDEXED_FROM_THE_START = `DELETE FROM value_indexes WHERE wanted = 0;
-  UPDATE value_indexes SET from_position = 0, from_event = 0`;
-
-const columnsOf = (db: Database, schema: 'main' | 'old'): string[] =>
-  db
-    .query<{ name: string }, [string, string]>('SELECT name FROM pragma_table_info(?1, ?2)')
-    .all(PRESERVED, schema)
-    .map(({ name }) => name);
-
-/** Copies the columns that both tables have: an index of another version may lack some. */
-function copyRows(db: Database): void {
-  const old = new Set(columnsOf(db, 'old'));
-  if (old.size === 0) return;
-  const common = columnsOf(db, 'main').filter((name) => old.has(name));
-  db.run(`DELETE FROM main.${PRESERVED}`);
-  db.run(`INSERT INTO main.${PRESERVED} (${common.join(', ')}) SELECT ${common.join(', ')} FROM old.${PRESERVED}`);
-}
-
-/** Failures that the old index doesn't cause: the new one can't be written, or another process has a lock. */
-const ELSEWHERE: ReadonlySet<StoreFailure | undefined> = new Set(['busy', 'full', 'out_of_memory', 'read_only']);
-/** I/O errors of reads, which only the old index can cause. */
-const READING: ReadonlySet<string | undefined> = new Set(['SQLITE_IOERR_READ', 'SQLITE_IOERR_SHORT_READ']);
-
-function isOfOldIndex(cause: unknown): boolean {
-  if (!(cause instanceof SQLiteError)) return false;
-  const failure = unavailable(cause)?.failure;
-  return failure === 'io_error' ? READING.has(cause.code) : !ELSEWHERE.has(failure);
-}
-
-function copyPreserved(db: Database, from: string): void {
-  db.run('ATTACH ?1 AS old', [from]);
-  db.transaction(() => {
-    copyRows(db);
-    db.run(INDEXED_FROM_THE_START);
-  })();
-  db.run('DETACH old');
-}
-
-/** @throws OperatorError if a file is a database of another program */
-function requireNoForeign(path: string): void {
-  using db = openToRead(path);
-  requireKind(db, path, INDEX);
+/** @throws OperatorError if a file isn't an index, or can't be read */
+function requireReadable(path: string): void {
+  try {
+    using db = openToRead(path);
+    requireKind(db, path, INDEX);
+    positionIn(db);
+  } catch (cause) {
+    if (!(cause instanceof SQLiteError)) throw cause;
+    throw new OperatorError(
+      `${path} can't be read, so it can't be compared with the journal.`,
+      'If the journal belongs to this directory, add --force.',
+      { cause },
+    );
+  }
 }
 
 /**
- * Makes an index with the preserved rows, in the staging directory. Called with the rebuild's lock held; another process may
- * write to the present index at that time.
+ * Prepares the staging directory for a new index. Called with the rebuild's lock held; another process may write to the present
+ * index at that time.
  * @param force whether to replace an index that can't be read, and so can't be compared with the journal
  * @returns the staging directory
  * @throws OperatorError if the present index can't be read, or isn't an index
  */
 export function openStaging(directory: string, force: boolean): string {
   clearStaging(directory);
-  const [path, staging] = [indexPath(directory), join(directory, STAGING)];
-  using db = openWriter(staging, { load: 'bulk' });
-  try {
-    if (existsSync(path)) {
-      if (!force) requireNoForeign(path);
-      withPath(path, () => copyPreserved(db, path));
-    }
-  } catch (cause) {
-    if (!isOfOldIndex(cause)) throw cause;
-    if (!force) {
-      throw new OperatorError(
-        `${path} can't be read, so it can't be compared with the journal.`,
-        'If the journal belongs to this directory, add --force. The next start makes the indexes of --log-index and --call-index again.',
-        { cause },
-      );
-    }
-  }
-  return staging;
+  const path = indexPath(directory);
+  if (!force && existsSync(path)) requireReadable(path);
+  return join(directory, STAGING);
 }
 
 /** Removes the files of a stopped or failed rebuild. Called with the rebuild's lock held. */
