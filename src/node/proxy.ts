@@ -3,17 +3,14 @@
  * path prefix. The node's fee estimates follow recent fees and stay high after a peak, so the proxy replaces them while
  * blocks are not full.
  */
-import { networkInterfaces } from 'node:os';
 import { type Static, Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import { type Clock, pause, type RandomSource } from '../base/clock.ts';
-import { OperatorError } from '../base/errors.ts';
 import { fileText } from '../base/files.ts';
 import { parsedJson } from '../base/json.ts';
 import { TENURE_BUDGET } from '../chain/network.ts';
 import { wholeAnswer } from '../http/direct-fetch.ts';
 import { type Forward, forwardedBody, headersWithout, upstream } from '../http/forward.ts';
-import { hostCheck, parseAddress, unmapped } from '../http/hosts.ts';
 import { pathAndQuery, withPlainPath } from '../http/request-url.ts';
 import type { TenureLoad } from '../store/model/block.ts';
 import type { Snapshots } from '../store/read/snapshots.ts';
@@ -268,45 +265,6 @@ export function parseProxyPrefixes(text: string): ProxyPrefix[] | null {
   const isWhole =
     prefixes.length === parts.length && new Set(prefixes.map(({ prefix }) => prefix)).size === parts.length;
   return isWhole ? prefixes : null;
-}
-
-/** Returns the bytes of an IP address in hex; null for a name. An IPv6 address may have brackets. */
-function addressHex(host: string): string | null {
-  const address = parseAddress(host.replace(/^\[|\]$/g, ''));
-  return address === null ? null : unmapped(address).toHex();
-}
-
-const machineAddresses = (): string[] =>
-  Object.values(networkInterfaces()).flatMap((all = []) => all.map(({ address }) => address));
-
-/**
- * Rejects prefixes that lead back to the API, because requests would loop.
- * @param api address that the API listens on
- * @param localAddresses addresses that an API of 0.0.0.0 or :: listens on
- * @throws OperatorError
- */
-export function requireOtherServers(
-  prefixes: readonly ProxyPrefix[],
-  api: { host: string; port: number },
-  localAddresses: readonly string[] = machineAddresses(),
-): void {
-  const isOwnName = hostCheck({ names: [api.host], addresses: 'loopback' });
-  const listening = addressHex(api.host);
-  const isAny = listening !== null && /^0*$/.test(listening);
-  const ownAddresses = new Set([listening, ...(isAny ? localAddresses.map(addressHex) : [])]);
-  const isOwnAddress = (hostname: string): boolean => {
-    const address = addressHex(hostname);
-    return address !== null && ownAddresses.has(address);
-  };
-  for (const { prefix, url } of prefixes) {
-    const { protocol, host, hostname, port } = new URL(url);
-    if (protocol !== 'http:' || Number(port || 80) !== api.port) continue;
-    if (!isOwnName(host) && !isOwnAddress(hostname)) continue;
-    throw new OperatorError(
-      `--proxy-prefix ${prefix} leads to ${url}, which is the API itself.`,
-      'Give the URL of the other service.',
-    );
-  }
 }
 
 export interface PrefixProxyOptions extends ProxyPrefix {

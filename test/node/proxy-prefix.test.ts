@@ -1,6 +1,6 @@
 /** Prefixes of this server's paths that forward to other services. */
 import { afterAll, describe, expect, test } from 'bun:test';
-import { parseProxyPrefixes, prefixProxy, requireOtherServers } from '../../src/node/proxy.ts';
+import { parseProxyPrefixes, prefixProxy } from '../../src/node/proxy.ts';
 import { rawExchange } from '../support/servers/raw-http.ts';
 import { NO_NODE, serving } from '../support/servers/serving.ts';
 import { standInNode } from '../support/servers/stand-in-node.ts';
@@ -154,25 +154,6 @@ test.each(['/metadata', '/metadata/v1'])('the prefix %s replaces the routes of S
   service.answer('/other/ft', () => Response.json({ from: 'elsewhere' }));
   expect(await (await proxy.get(`${prefix}/ft`)).json()).toEqual({ from: 'elsewhere' });
   expect((await proxy.get('/metadata/ft')).ok).toBe(prefix === '/metadata');
-});
-
-test('a prefix that leads to the API itself is refused at the start', async () => {
-  const settings = { apiPort: '3998', proxyPrefix: '/metadata=http://localhost:3998/x' };
-  await expect(serving(settings)).rejects.toThrow('which is the API itself');
-});
-
-test.each([
-  ['192.0.2.7', 'http://192.0.2.7:3998', true],
-  ['0.0.0.0', 'http://192.0.2.7:3998/x', true],
-  ['::', 'http://[2001:db8::7]:3998', true],
-  ['0.0.0.0', 'http://0.0.0.0:3998', true],
-  ['0.0.0.0', 'http://192.0.2.8:3998', false],
-  ['127.0.0.1', 'http://192.0.2.7:3998', false],
-  ['0.0.0.0', 'http://192.0.2.7:3997', false],
-])('an API at %s port 3998 refuses a prefix that leads to %s: %p', (host, url, isRefused) => {
-  const start = () => requireOtherServers([{ prefix: '/a', url }], { host, port: 3998 }, ['192.0.2.7', '2001:db8::7']);
-  if (isRefused) expect(start).toThrow('which is the API itself');
-  else expect(start).not.toThrow();
 });
 
 test('valid prefixes are parsed, and invalid ones are rejected', () => {

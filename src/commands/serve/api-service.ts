@@ -12,7 +12,7 @@ import type { Log } from '../../log.ts';
 import type { RequestCounts } from '../../metrics/last-hour.ts';
 import { changeMetrics, liveMetrics, rateLimitMetrics, requestMetrics } from '../../metrics/requests.ts';
 import { untouchedAccounts } from '../../node/history.ts';
-import { nodeProxy, parseProxyPrefixes, prefixProxy, requireOtherServers } from '../../node/proxy.ts';
+import { nodeProxy, parseProxyPrefixes, prefixProxy } from '../../node/proxy.ts';
 import type { NodeRpc } from '../../node/rpc.ts';
 import type { Settings } from '../../settings/config.ts';
 import { serverVersion } from '../cli/this-program.ts';
@@ -113,12 +113,10 @@ export async function startApiService(options: ApiServiceOptions): Promise<ApiSe
 const viaOf = (internalToken: string): string =>
   `stackside-${new Bun.CryptoHasher('sha256').update(internalToken).digest('hex').slice(0, 16)}`;
 
-/** The proxy of each prefix. @throws OperatorError if a prefix leads to the API itself */
+/** The proxy of each prefix. */
 function prefixForwards(settings: Settings, via: string): PrefixForward[] {
-  const { proxyPrefix, apiHost: host, apiPort: port } = settings;
-  const prefixes = parseProxyPrefixes(proxyPrefix);
+  const prefixes = parseProxyPrefixes(settings.proxyPrefix);
   if (prefixes === null) throw new Error('prefixes are checked when the settings are read');
-  requireOtherServers(prefixes, { host, port });
   return prefixes.map((prefix) => ({ prefix: prefix.prefix, forward: prefixProxy({ ...prefix, via }) }));
 }
 
