@@ -57,11 +57,8 @@ export interface StateReadings {
   historyStart: number | null;
   /** Why the newest block is refused, other than for its chain; null if it was accepted. */
   refusal: Obstacle | null;
-  /**
-   * The service that fills missing or first blocks from the node or an archive; null if there is none. `failure`: why it fails.
-   * `followsNone`: whether the data follow no archive, because they were restored to an earlier point.
-   */
-  filling: { failure: string | null; followsNone?: boolean } | null;
+  /** The service that fills missing or first blocks; null if there is none. `failure`: why it fails. */
+  filling: { failure: string | null } | null;
   /** Why the archive of --from can't be followed; null if it can, or isn't followed. */
   archiveFailure: string | null;
   /** Whether this process is a host of a cluster, whose blocks also come from the shared log. */
@@ -235,11 +232,9 @@ const failedStart = (filling: StateReadings['filling']): StatusText | null =>
         "Check --node-rpc and the node's auth token, or the archive of --from. Stackside retries until it has a block.",
       );
 
-/** The remedies for a gap that can't be filled. */
-const WITH_ARCHIVE =
-  "Check --node-rpc and the node's auth token, or the archive of --from. If the node can't return a block, give an archive that has it with --from.";
-const AT_EARLIER_POINT =
-  "Check --node-rpc and the node's auth token. If the node can't return a block, use --from with a new --data directory and an archive that has it.";
+/** The remedy for a gap that can't be filled. */
+const UNFILLED =
+  "Check --node-rpc and the node's auth token, or the archive of --from. If the node can't return a block, give an archive that has it with --from; if the data was restored to an earlier point, use a new --data directory. Stackside retries automatically.";
 
 /** Describes a server in one state; null if the condition of the state doesn't hold. */
 type Rule = (readings: StateReadings) => StatusText | null;
@@ -325,10 +320,7 @@ const rules: Readonly<Record<Exclude<ServerState, 'live'>, Rule>> = {
     if (refusal === null || !isStuck(readings)) return null;
     const failure = filling?.failure ?? null;
     if (failure === null) return describe(refusal.problem, refusal.remedy);
-    return describe(
-      `${sentence(refusal.problem)} The gap can't be filled: ${failure}`,
-      `${filling?.followsNone ? AT_EARLIER_POINT : WITH_ARCHIVE} Stackside retries automatically.`,
-    );
+    return describe(`${sentence(refusal.problem)} The gap can't be filled: ${failure}`, UNFILLED);
   },
 
   catching_up(readings) {

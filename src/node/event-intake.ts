@@ -23,9 +23,7 @@ export interface Refusal {
 const WITH_TOKEN =
   "Set --node-config to the node's configuration, which has its auth token: the server then fetches the blocks from the node.";
 const WITH_RECORDING = 'Or import a recording with these blocks into a new --data directory';
-const WITHOUT_TOKEN = `${WITH_TOKEN} Or name an archive of the chain with --from. ${WITH_RECORDING}`;
-/** Remedy for missing blocks of data that was restored to an earlier point, which doesn't follow an archive. */
-export const AT_EARLIER_POINT = `${WITH_TOKEN} Or use --from with a new --data directory. ${WITH_RECORDING}`;
+const WITHOUT_TOKEN = `${WITH_TOKEN} Or name an archive of the chain with --from; if the data was restored to an earlier point, use a new --data directory. ${WITH_RECORDING}`;
 export const BEING_FILLED = 'Wait: the server fetches the missing blocks.';
 const NEW_DIRECTORY =
   'Start with a new --data directory; or restore an archive of this chain into it (stackside serve --from)';
@@ -35,8 +33,8 @@ const OTHER_CHAIN = 'Let only nodes of one chain post to this port, and use a se
 export const blocksText = (from: number, to: number): string =>
   from === to ? `block ${from} is missing` : `blocks ${from}–${to} are missing`;
 
-/** Returns the reason for refusing an event because of the chain; null for any other error. @param gapRemedy for missing blocks */
-export function refusalOf(error: unknown, gapRemedy: string): Refusal | null {
+/** Returns the reason for refusing an event because of the chain; null for any other error. @param isFilled whether gaps are filled */
+export function refusalOf(error: unknown, isFilled: boolean): Refusal | null {
   if (error instanceof ForeignChainError) {
     return { why: 'wrong_chain', problem: error.message, remedy: OTHER_CHAIN, missing: null };
   }
@@ -51,7 +49,8 @@ export function refusalOf(error: unknown, gapRemedy: string): Refusal | null {
   const from = missing?.from ?? parent?.height;
   if (from === undefined) return null;
   const to = missing?.to ?? from;
-  return { why: 'gap', problem: blocksText(from, to), remedy: gapRemedy, missing: { from, to } };
+  const remedy = isFilled ? BEING_FILLED : WITHOUT_TOKEN;
+  return { why: 'gap', problem: blocksText(from, to), remedy, missing: { from, to } };
 }
 
 export type IntakeEvent =
@@ -82,8 +81,6 @@ export interface IntakeOptions {
   clock?: Clock;
   /** Fills the gap below a refused block up to its parent; missing if gaps can't be filled. */
   fill?: (parent: MissingParent) => void;
-  /** Remedy for missing blocks, if nothing fills them. */
-  gapRemedy?: string;
   /** Called with the reason if a block is refused, and with null if a block is accepted. */
   refused?: (refusal: Refusal | null) => void;
 }
@@ -123,14 +120,13 @@ export function eventIntake({
   metrics = uncounted,
   clock = systemClock,
   fill,
-  gapRemedy = fill === undefined ? WITHOUT_TOKEN : BEING_FILLED,
   refused = () => {},
 }: IntakeOptions): Intake {
   async function accept(event: ReceivedEvent): Promise<IntakeResult> {
     try {
       return { outcome: await receive(event), error: null };
     } catch (error) {
-      const refusal = refusalOf(error, gapRemedy);
+      const refusal = refusalOf(error, fill !== undefined);
       return { outcome: error instanceof PayloadError ? 'rejected' : 'failed', error, refusal };
     }
   }

@@ -150,13 +150,7 @@ const texts: readonly [
     { height: 159, refusal: GAP, filling: { failure: 'the node answers 401' } },
     'stuck',
     "Blocks 160–171 are missing. The gap can't be filled: the node answers 401.",
-    "Check --node-rpc and the node's auth token, or the archive of --from. If the node can't return a block, give an archive that has it with --from. Stackside retries automatically.",
-  ],
-  [
-    { height: 159, refusal: GAP, filling: { failure: 'the node answers 401', followsNone: true } },
-    'stuck',
-    "Blocks 160–171 are missing. The gap can't be filled: the node answers 401.",
-    "Check --node-rpc and the node's auth token. If the node can't return a block, use --from with a new --data directory and an archive that has it. Stackside retries automatically.",
+    "Check --node-rpc and the node's auth token, or the archive of --from. If the node can't return a block, give an archive that has it with --from; if the data was restored to an earlier point, use a new --data directory. Stackside retries automatically.",
   ],
   [
     { height: 4_000, blocksPerSecond: 20 },

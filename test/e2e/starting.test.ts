@@ -191,7 +191,7 @@ async function expectSays(server: Server, data: string, expected: ExpectedState)
 const LIVE = { status: 200, state: 'live', reason: null, next: 'Nothing to do.' } as const;
 const ADD_SECTION = "Add this section to the node's configuration, and restart the node.";
 const FILL_BY_HAND =
-  "Set --node-config to the node's configuration, which has its auth token: the server then fetches the blocks from the node. Or name an archive of the chain with --from. Or import a recording with these blocks into a new --data directory.";
+  "Set --node-config to the node's configuration, which has its auth token: the server then fetches the blocks from the node. Or name an archive of the chain with --from; if the data was restored to an earlier point, use a new --data directory. Or import a recording with these blocks into a new --data directory.";
 const tip = (): number => heights().at(-1)!;
 
 /** A server next to the node before its first event. */

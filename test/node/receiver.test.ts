@@ -4,7 +4,7 @@ import { MAX_FOREIGN_DEPTH, parsedJson } from '../../src/base/json.ts';
 import { networkOf, TESTNET_CHAIN_ID } from '../../src/chain/network.ts';
 import { blockOf } from '../../src/chain/normalise.ts';
 import { readPayload } from '../../src/chain/payload-reader.ts';
-import { AT_EARLIER_POINT, eventIntake, type IntakeOptions, type Refusal } from '../../src/node/event-intake.ts';
+import { eventIntake, type IntakeOptions } from '../../src/node/event-intake.ts';
 import { type ReceiverEvent, startReceiver } from '../../src/node/receiver.ts';
 import { ForeignChainError } from '../../src/store/ingest/chain-identity.ts';
 import { UnknownParentError } from '../../src/store/ingest/known-blocks.ts';
@@ -123,19 +123,6 @@ test("missing blocks that the node won't send again are logged once, with the re
   // A fork may have a gap that ends at the height of a filled one.
   for (isFilled of [true, false]) await intake({ path: '/new_block', text: '{}', receivedAt: 0 });
   expect(logged.filter(({ event }) => event === 'blocks_missing').length).toBe(3);
-});
-
-test('without a filler, the remedy for missing blocks is the one of the data', async () => {
-  const refusals: (Refusal | null)[] = [];
-  const receive = () => {
-    throw new UnknownParentError('no parent', { from: 5, to: 9 });
-  };
-  const options = { receive, log: () => {}, refused: (refusal: Refusal | null) => void refusals.push(refusal) };
-  const block = { path: '/new_block', text: '{}', receivedAt: 0 };
-  await eventIntake(options)(block);
-  await eventIntake({ ...options, gapRemedy: AT_EARLIER_POINT })(block);
-  expect(refusals.map((refusal) => refusal?.remedy.includes('name an archive'))).toEqual([true, false]);
-  expect(refusals[1]?.remedy).toContain('with a new --data directory');
 });
 
 test.each([1_001, 1_000_000])('an event of %d bytes in chunks is rejected and logged as too long', async (length) => {

@@ -368,7 +368,7 @@ test('follows the archive with any data, unless it was restored to an earlier po
   ]);
 });
 
-test('a server with data of an earlier point does not advise to follow an archive with the same directory', async () => {
+test('the remedy for a gap names a new directory for data that was restored to an earlier point', async () => {
   const [data, files] = [folder(), folder()];
   await restoredFrom(directoryFiles(original), data, { until: { height: 12 } });
   mkdirSync(files);
@@ -378,7 +378,7 @@ test('a server with data of an earlier point does not advise to follow an archiv
   expect(status).toBe(500);
   const readiness = async () => (await (await server.get('/ready')).json()) as { reason: string; next: string };
   await until(async () => (await readiness()).reason.includes("can't be filled"), 'the failed fill');
-  expect((await readiness()).next).toContain('use --from with a new --data directory');
+  expect((await readiness()).next).toContain('restored to an earlier point, use a new --data directory');
 });
 
 test('the state of a server without a node names the failure of the archive that it follows', async () => {

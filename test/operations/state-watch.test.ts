@@ -2,7 +2,7 @@
 import { expect, test } from 'bun:test';
 import { servePage } from '../../src/commands/terminal/presenter.ts';
 import { prettyLine } from '../../src/commands/terminal/pretty-log.ts';
-import { BEING_FILLED, refusalOf } from '../../src/node/event-intake.ts';
+import { refusalOf } from '../../src/node/event-intake.ts';
 import { DeepForkError, PartialHistoryError } from '../../src/store/ingest/history-start.ts';
 import { watching } from '../support/servers/watching.ts';
 
@@ -157,7 +157,7 @@ test.each([
   ],
 ])('%s is stuck with its remedy on each surface, also if gaps are filled', async (_, error, reason, next) => {
   const { world, after, logged } = watching({
-    refusal: () => refusalOf(error, BEING_FILLED),
+    refusal: () => refusalOf(error, true),
     filling: () => ({ failure: null }),
   });
   Object.assign(world, { height: 1_359, nodeHeight: 1_400, historyStart: 160, lastEvent: 0 });

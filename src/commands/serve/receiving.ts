@@ -3,13 +3,7 @@ import { operationAnswer } from '../../api/operations.ts';
 import type { EventSource } from '../../api/server-state.ts';
 import type { OperatorError } from '../../base/errors.ts';
 import { eventMetrics, snpMetrics } from '../../metrics/events.ts';
-import {
-  AT_EARLIER_POINT,
-  eventIntake,
-  type Intake,
-  type IntakeOptions,
-  type Refusal,
-} from '../../node/event-intake.ts';
+import { eventIntake, type Intake, type IntakeOptions, type Refusal } from '../../node/event-intake.ts';
 import { observerProblem, readNodeConfig } from '../../node/node-config.ts';
 import { type Receiver, startReceiver } from '../../node/receiver.ts';
 import { SnpSubscriber } from '../../node/snp/subscriber.ts';
@@ -17,7 +11,7 @@ import type { Ingest } from '../../store/ingest/ingest.ts';
 import type { MissingParent } from '../../store/ingest/known-blocks.ts';
 import type { ServedCluster } from '../cluster/host.ts';
 import { browserUrl } from '../terminal/presenter.ts';
-import { isOfEarlierPoint, serverFollowing } from './following.ts';
+import { serverFollowing } from './following.ts';
 import { serverFilling } from './gap-filling.ts';
 import { requiresWhole, startBelowTip, untilPartial } from './history-start.ts';
 import type { ServerContext } from './server-context.ts';
@@ -29,8 +23,6 @@ interface SourceParts {
   receive: IntakeOptions['receive'];
   /** Fills the gap below a refused block; null if nothing can. */
   fill: NonNullable<IntakeOptions['fill']> | null;
-  /** Whether the data follow no archive, because they were restored to an earlier point. */
-  followsNone: boolean;
   /** Resolves when this host has the entries of the log, so that a stream begins after them, or when the signal is aborted. */
   caughtUp: (signal: AbortSignal) => Promise<void>;
 }
@@ -51,10 +43,7 @@ interface EventSources {
  * health and metrics.
  * @throws OperatorError if the event port can't be opened, or the node's configuration can't be read
  */
-function receiveEvents(
-  context: ServerContext,
-  { ingest, receive, fill, followsNone, caughtUp }: SourceParts,
-): EventSources {
+function receiveEvents(context: ServerContext, { ingest, receive, fill, caughtUp }: SourceParts): EventSources {
   const { settings, environment, registry, log, observations, services } = context;
   const { clock, random } = environment;
   const { snp: url, mode } = settings;
@@ -67,7 +56,6 @@ function receiveEvents(
     metrics: observations.hour.aroundEvents(eventMetrics(registry, () => receiver?.waiting() ?? 0, clock.now)),
     clock,
     ...(fill === null ? {} : { fill }),
-    ...(fill === null && followsNone ? { gapRemedy: AT_EARLIER_POINT } : {}),
     refused(latest) {
       refusal = latest;
     },
@@ -152,10 +140,8 @@ export function receiveChain(context: ServerContext, { ingest, cluster, ended }:
     ? null
     : services.use('history start', startBelowTip({ ingest, filling, node, clock, log }));
   const receiveEvent = starting?.around(receive) ?? receive;
-  const followsNone = isOfEarlierPoint(ingest);
   const events = receiveEvents(context, {
     ingest,
-    followsNone,
     receive: following?.around(receiveEvent) ?? receiveEvent,
     caughtUp: cluster?.caughtUp ?? (async () => {}),
     fill: fillers.length === 0 ? null : fill,
@@ -165,7 +151,7 @@ export function receiveChain(context: ServerContext, { ingest, cluster, ended }:
     ...events,
     filling() {
       const filler = state();
-      return filler === null ? null : { ...filler, followsNone, archiveFailure: following?.state().failure ?? null };
+      return filler === null ? null : { ...filler, archiveFailure: following?.state().failure ?? null };
     },
   };
 }

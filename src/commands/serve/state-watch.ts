@@ -21,8 +21,6 @@ export interface Filling {
   failure: string | null;
   /** Target height of the filling; absent if it follows from the gap. */
   goal?: number;
-  /** Whether the data follow no archive, because they were restored to an earlier point. */
-  followsNone?: boolean;
   /** Why the archive of --from can't be followed; null if it can, or isn't followed. */
   archiveFailure?: string | null;
 }
