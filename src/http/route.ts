@@ -6,7 +6,7 @@ import type { atMost, Turns } from '../base/turns.ts';
 import type { Reader } from '../store/read/index-reader.ts';
 import type { Snapshots } from '../store/read/snapshots.ts';
 import { codingFor, compress, MIN_COMPRESSED_LENGTH } from './content-coding.ts';
-import { type Deprecation, type DeprecationPolicy, deprecationNotice, type QueryOf } from './deprecation.ts';
+import { type Deprecation, type DeprecationPolicy, deprecationNotice } from './deprecation.ts';
 import { ApiError, type Failure } from './errors.ts';
 import { type ETagKind, namesTag } from './etag.ts';
 import type { Forward } from './forward.ts';
@@ -148,8 +148,6 @@ export interface RouteContext {
   /** Runs a request of a `long` route when it is its turn. */
   longRead: ReturnType<typeof atMost>;
   metrics: RequestMetrics;
-  /** Finds the query parameters of a route that replaces a deprecated one. */
-  successorQuery: QueryOf;
   clientAddress: (request: Request) => string;
   /** Counts the requests of clients; null if they are unlimited. */
   limiter: Pick<RateLimiter, 'clientOf' | 'charge'> | null;

@@ -105,32 +105,6 @@ async function successors(target: string): Promise<string[]> {
   return targets;
 }
 
-test('a successor link keeps limit and offset if the successor supports them', async () => {
-  expect(await successors('/extended/v1/tx?limit=3&offset=1')).toEqual(['/extended/v3/transactions?limit=3']);
-  expect(await successors('/extended/v1/block?limit=3&offset=1')).toEqual(['/extended/v2/blocks?limit=3&offset=1']);
-});
-
-test('a link is only related if the successor lacks a filter, an order, a height or an offset of the request', async () => {
-  const [principal] = candidates.valuesFor('getPrincipalNftBalances', 'principal') as string[];
-  const relations = async (target: string) => linksOf(await request(target)).map(({ rel }) => rel);
-  for (const target of [
-    '/extended/v1/tx?type=coinbase&limit=2',
-    '/extended/v1/tx?offset=1',
-    `/extended/v1/tx/mempool?sender_address=${principal}`,
-    `/extended/v1/address/${principal}/stx?until_block=3`,
-    `/extended/v1/address/${principal}/nonces?block_height=3`,
-    '/extended/v1/stx_supply?height=3',
-  ])
-    expect([target, await relations(target)]).toEqual([target, ['related']]);
-  expect(await relations(`/extended/v1/address/${principal}/balances?until_block=3`)).toEqual(Array(3).fill('related'));
-  for (const target of [
-    '/extended/v1/tx?limit=3&unanchored=true&exclude_function_args=true',
-    `/extended/v1/address/${principal}/stx`,
-    '/extended/v1/block?limit=3&offset=1',
-  ])
-    expect([target, await relations(target)]).toEqual([target, ['successor-version']]);
-});
-
 test("a successor link writes an instance's value with 0x, however the request wrote it", async () => {
   const { nft, nft_value } = candidates.values;
   const path = `/extended/v3/tokens/nft/${encodeURIComponent(nft!)}/${nft_value}/history`;

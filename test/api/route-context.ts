@@ -32,7 +32,6 @@ export function routeContext(overrides: Partial<RouteContext> = {}): RouteContex
     turns: new Turns(systemClock),
     longRead: (work) => work(),
     metrics: uncounted,
-    successorQuery: () => ({}),
     clientAddress: () => '',
     limiter: null,
     askAccount: null,

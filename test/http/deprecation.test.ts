@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'bun:test';
 import { Type } from '@sinclair/typebox';
 import { Elysia } from 'elysia';
-import { type Deprecation, type DeprecationPolicy, queriesOf } from '../../src/http/deprecation.ts';
+import type { Deprecation, DeprecationPolicy } from '../../src/http/deprecation.ts';
 import { notFound } from '../../src/http/errors.ts';
 import type { SentText } from '../../src/http/parameters.ts';
 import { plugin, route } from '../../src/http/route.ts';
@@ -21,11 +21,6 @@ function oldRoute(deprecated: Deprecation, policy: Partial<DeprecationPolicy> = 
     tag: 'Old',
     params: { id: Type.String({ pattern: '^[a-z]+$' }) },
     query: {
-      limit: Type.Integer({ minimum: 0, maximum: 200, default: 20 }),
-      offset: Type.Integer({ minimum: 0, default: 0 }),
-      until: Type.Optional(Type.Integer()),
-      order: Type.String({ default: 'desc' }),
-      unanchored: Type.Boolean({ default: false }),
       kinds: Type.Optional(
         Type.Array(
           Type.Transform(Type.String())
@@ -50,10 +45,6 @@ function oldRoute(deprecated: Deprecation, policy: Partial<DeprecationPolicy> = 
     snapshots: sampleIndex(),
     deprecation: { enabled: true, sunset: null, ...policy },
     now: () => now,
-    successorQuery: queriesOf([
-      { method: 'POST', path: '/new/{name}', query: {} },
-      { method: 'GET', path: '/new/{name}', query: { limit: Type.Integer({ minimum: 1, maximum: 50 }) } },
-    ]),
   });
   const app = new Elysia().use(plugin(context, [old]));
   const get = (path: string, headers: Record<string, string> = {}) =>
@@ -117,31 +108,6 @@ describe('a deprecated route', () => {
     expect(await link('')).toBe('</new/abc>; rel="successor-version"');
     expect(await link('?kinds=A,b')).toBe(
       '</new/abc?kind=a>; rel="successor-version", </new/abc?kind=b>; rel="successor-version"',
-    );
-  });
-
-  test('copies limit and offset if the successor supports them, up to its maximum', async () => {
-    const replacement = ['/new/{id}?kind={kinds}', '/newer'];
-    const link = async (query: string) => (await linkOf({ replacement }, query))?.split('>')[0];
-    expect(await link('?limit=7&offset=3')).toBe('</new/abc?limit=7');
-    expect(await link('?limit=7&kinds=a')).toBe('</new/abc?kind=a&limit=7');
-    expect(await link('?limit=200')).toBe('</new/abc?limit=50');
-    expect(await link('?limit=0')).toBe('</new/abc');
-    expect(await link('?limit=many')).toBe('</new/abc');
-  });
-
-  test.each([
-    ['?until=3', 'related'],
-    ['?limit=7&kinds=a', 'related'],
-    ['?order=asc', 'related'],
-    ['?offset=3', 'related'],
-    ['?until=', 'successor-version'],
-    ['?offset=0&order=desc', 'successor-version'],
-    ['?limit=7&unanchored=true&x=1', 'successor-version'],
-  ])('for %s is %s to a successor that has only a limit', async (query, rel) => {
-    expect(await linkOf(REPLACED, query)).toEndWith(`>; rel="${rel}"`);
-    expect((await linkOf({ replacement: '/new/{id}?kind={kinds}' }, query))?.includes('related')).toBe(
-      rel === 'related' && !query.includes('kinds'),
     );
   });
 

@@ -54,7 +54,7 @@ import { operatorAccess } from '../../hooks/routes/family.ts';
 import { type HookApi, hookRoutes } from '../../hooks/routes/hooks.ts';
 import { sessionRoutes } from '../../hooks/routes/session.ts';
 import { cors } from '../../http/cors.ts';
-import { type DeprecationPolicy, queriesOf } from '../../http/deprecation.ts';
+import type { DeprecationPolicy } from '../../http/deprecation.ts';
 import { docs } from '../../http/docs.ts';
 import { type ApiEvent, errors, failures } from '../../http/errors.ts';
 import { tagOf } from '../../http/etag.ts';
@@ -229,7 +229,6 @@ export function createApp(options: ApiOptions): AnyElysia {
     turns,
     longRead: atMost(MAX_LONG_READS),
     metrics,
-    successorQuery: queriesOf(families.flat()),
     clientAddress,
     limiter,
     askAccount: options.askAccount,
