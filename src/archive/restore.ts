@@ -193,44 +193,12 @@ async function requireEntryBy(store: ObjectStoreReads, time: number): Promise<vo
   }
 }
 
-const highestIn = (entries: readonly Entry[]): number => Math.max(-1, ...entries.map((entry) => heightOf(entry) ?? -1));
-
-/** Returns the greatest height in the last segment with a block; -1 without a block. @throws ArchiveDamagedError */
-async function findSealedHeight(store: ObjectStoreReads, linked: Linked): Promise<number> {
-  for (const { range, previous } of linked.toReversed()) {
-    const height = highestIn((await readSealedSegment(store, range, previous)).entries);
-    if (height >= 0) return height;
-  }
-  return -1;
-}
-
-/** Requires that an archive reaches a height. If it is damaged, the restore itself finds out. @throws OperatorError */
-async function requireHeight(store: ObjectStoreReads, height: number): Promise<void> {
-  const { open, segments } = await listContents(store);
-  const { linked, last: sealed, fault } = linkedFrom(segments, 1);
-  if (fault !== null) return;
-  try {
-    let highest = await findSealedHeight(store, linked);
-    // A damaged open part doesn't matter to a restore that ends before it.
-    if (highest >= height) return;
-    highest = Math.max(highest, highestIn((await readNewestOpenPart(store, open, sealed))?.entries ?? []));
-    if (highest >= height) return;
-    throw new OperatorError(
-      `The archive at ${store.location} ends with block ${Math.max(0, highest)}, before block ${height}.`,
-      'Give the height of a block that it has, or omit --until-height to restore everything.',
-    );
-  } catch (error) {
-    if (!(error instanceof ArchiveDamagedError)) throw error;
-  }
-}
-
 /**
  * Returns the last entry to restore, as far as it is known in advance.
- * @throws OperatorError if the archive ends before the given entry or height, or begins after the given time
+ * @throws OperatorError if the archive ends before the given entry, or begins after the given time
  */
 async function findLastEntry({ store, until }: ArchiveRestoreOptions): Promise<number> {
   if (until !== null && 'time' in until) await requireEntryBy(store, until.time);
-  if (until !== null && 'height' in until) await requireHeight(store, until.height);
   if (until === null || !('entry' in until)) return findLastUpTo(store, 0);
   const last = await findLastUpTo(store, until.entry);
   if (until.entry <= last) return until.entry;
