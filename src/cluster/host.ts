@@ -33,8 +33,6 @@ import {
 
 /** Milliseconds until the log is tried again after a failure. */
 const RETRY_MS = 500;
-/** Milliseconds within which a node or a service of this host tries again to add an entry that the log refused. */
-const REFUSED_MS = 60_000;
 /** Milliseconds until a host checks again whether an entry was followed. */
 const NEXT_LOOK_MS = 20;
 /** Maximum entries that a host may lack and still accept events; they are followed in one batch. */
@@ -124,11 +122,8 @@ class LogStatus {
   /** Number of the log's newest entry in its last answer; null before the first answer. */
   #head: number | null = null;
   #answeredAt: number;
-  /**
-   * Since when writes fail, and when the engine last refused entries; it may accept reports nevertheless. Null if the last write
-   * succeeded.
-   */
-  #writesFailing: { since: number; refusedAt: number | null } | null = null;
+  /** Since when writes fail; null if the last write succeeded. */
+  #writesFailingSince: number | null = null;
   /** The text of the last failure; null if the log is reachable. */
   #failure: string | null = null;
   /** Whether a failure was logged that hasn't ended. */
@@ -162,7 +157,7 @@ class LogStatus {
   }
 
   get #isReachable(): boolean {
-    return this.isAnswering && this.#writesFailing === null;
+    return this.isAnswering && this.#writesFailingSince === null;
   }
 
   /** Records an answer of the log. @param head number of the log's newest entry */
@@ -173,12 +168,9 @@ class LogStatus {
     this.#resume();
   }
 
-  /** Records that the log has new durable entries, or a report. */
-  accepted(write: Write): void {
-    const refusedAt = this.#writesFailing?.refusedAt ?? Number.NEGATIVE_INFINITY;
-    // After this time, no refused entry waits any more, and the next entry may come much later.
-    if (write === 'report' && this.clock.monotonic() - refusedAt < REFUSED_MS) return;
-    this.#writesFailing = null;
+  /** Records that the log accepts writes. */
+  accepted(): void {
+    this.#writesFailingSince = null;
     this.#resume();
   }
 
@@ -212,9 +204,7 @@ class LogStatus {
   writeFailed(write: Write, error: LogUnavailableError | LogUnknownOutcomeError): void {
     // An operator's mistake with the table of reports stops no events.
     if (error.cause instanceof DamagedLogError || (write === 'report' && error instanceof LogRefusedError)) return;
-    const now = this.clock.monotonic();
-    const refusedAt = error instanceof LogRefusedError ? now : (this.#writesFailing?.refusedAt ?? null);
-    this.#writesFailing = { since: this.#writesFailing?.since ?? now, refusedAt };
+    this.#writesFailingSince ??= this.clock.monotonic();
     this.#explain(error);
   }
 
@@ -232,7 +222,7 @@ class LogStatus {
     return {
       head: this.#head === null ? null : Math.max(this.#head, position),
       lagSeconds: isLevel ? 0 : secondsSince(this.#levelAt ?? this.#startedAt),
-      failingSeconds: secondsSince(Math.min(this.#answeredAt, this.#writesFailing?.since ?? this.#answeredAt)),
+      failingSeconds: secondsSince(Math.min(this.#answeredAt, this.#writesFailingSince ?? this.#answeredAt)),
       reachable: this.#isReachable,
       failure: this.#failure,
     };
@@ -416,7 +406,7 @@ export class ClusterHost {
   async #write<T>(write: Write, work: Promise<T>, isAccepted: (result: T) => boolean = () => true): Promise<T> {
     try {
       const result = await work;
-      if (isAccepted(result)) this.#status.accepted(write);
+      if (isAccepted(result)) this.#status.accepted();
       return result;
     } catch (error) {
       const isFailure = error instanceof LogUnavailableError || error instanceof LogUnknownOutcomeError;
@@ -490,7 +480,7 @@ export class ClusterHost {
       if (!(error instanceof ForeignEntryError)) throw error;
       throw await explainMismatch(log, entries, error);
     }
-    this.#status.accepted('entries');
+    this.#status.accepted();
     say({ event: 'log_followed', entries: newEntries.length, position: this.#position });
   }
 
