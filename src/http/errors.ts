@@ -33,9 +33,6 @@ const reasons = {
   504: 'Gateway Timeout',
 } as const;
 
-/** Reason phrase of a status: `Not Found`. */
-export const reasonOf = (status: ErrorStatus): string => reasons[status];
-
 const NO_HEADERS = Object.freeze({});
 
 /**

@@ -1,6 +1,6 @@
 /** OpenAPI: the operation of each route, made from its declaration, and the document of all operations. */
 import { OptionalKind, type TProperties, type TSchema, Type } from '@sinclair/typebox';
-import { type ErrorShape, type ErrorStatus, Problem, problems, reasonOf } from './errors.ts';
+import { type ErrorShape, type ErrorStatus, Problem, problems } from './errors.ts';
 import { HEIGHT_HEADER, Height, MAX_WAIT_MS, MIN_HEIGHT_HEADER, MinHeight } from './heights.ts';
 import { HISTORY_HEADER, HistoryFrom, type HistoryRequirement, isPartial } from './history.ts';
 import { isOwnPath } from './parameters.ts';
@@ -227,8 +227,7 @@ export interface SwaggerDocument {
 }
 
 /**
- * Completes the document of `@elysiajs/swagger`: adds examples, and moves shared schemas, parameters and responses to
- * components.
+ * Completes the document of `@elysiajs/swagger`: adds examples, and moves schemas with a name to components.
  * @throws Error if two schemas have the same name
  */
 export function complete(document: SwaggerDocument, examples: ApiDescription['examples']): object {
@@ -244,15 +243,12 @@ export function complete(document: SwaggerDocument, examples: ApiDescription['ex
   }
   const { value, schemas } = withReferences(paths);
   for (const [schema, answer] of answers) addExamples(schemas, schema, answer);
-  const { parameters, responses } = sharedParts(Object.values(value).flatMap((methods) => Object.values(methods)));
   return {
     ...document,
     paths: value,
     components: {
       securitySchemes: { [KEY_SCHEME]: { type: 'apiKey', in: 'header', name: 'X-Api-Key' } },
-      parameters,
       headers: { Height: HEIGHT, HistoryFrom: HISTORY_FROM },
-      responses,
       schemas,
     },
   };
@@ -429,55 +425,6 @@ function commonTo($id: string, objects: readonly Schema[]): Schema | null {
 /** `contract_call` as a part of a schema's name: `ContractCall`. */
 const capitalised = (word: string): string =>
   (word.match(/[a-zA-Z0-9]+/g) ?? []).map((part) => part.charAt(0).toUpperCase() + part.slice(1)).join('');
-
-/** Moves parameters and error responses that several operations share to components, and makes the operations refer to them. */
-function sharedParts(operations: readonly Operation[]): { parameters: object; responses: object } {
-  const answers = operations.flatMap(({ responses }) =>
-    Object.entries(responses)
-      .filter(([status]) => Number(status) >= 400 || status === '304')
-      .map(([status, part]): Use => {
-        const reason = status === '304' ? 'NotModified' : capitalised(reasonOf(Number(status) as ErrorStatus));
-        const refer = (to: object) => Object.assign(responses, { [status]: to });
-        const schema =
-          schemaOf(part)
-            ?.$ref?.split('/')
-            .at(-1)
-            ?.replace(/(Problem|Error)$/, '') ?? '';
-        const name = status === '404' ? capitalised(part.description.split(/[:;,]| or /)[0] ?? '') : reason + schema;
-        return { part, name, refer };
-      }),
-  );
-  const parameters = operations.flatMap(({ parameters: list }) =>
-    list.map((part, index): Use => {
-      const refer = (to: object) => Object.assign(list, { [index]: to });
-      return { part, name: capitalised(part.name.replace(/^stackside-/, '')), refer };
-    }),
-  );
-  return { parameters: shareParts('parameters', parameters), responses: shareParts('responses', answers) };
-}
-
-/** An occurrence of a part of an operation that can become a reference. */
-interface Use {
-  part: object;
-  name: string;
-  refer(to: { $ref: string }): void;
-}
-
-/** Replaces parts that occur more than once by references, and returns them by name. A number makes a name unique. */
-function shareParts(section: string, uses: readonly Use[]): Record<string, object> {
-  const parts: Record<string, object> = {};
-  const used = new Map<string, number>();
-  for (const alike of Map.groupBy(uses, ({ part }) => JSON.stringify(part)).values()) {
-    const [{ part, name }] = alike as [Use];
-    if (alike.length < 2) continue;
-    const count = (used.get(name) ?? 0) + 1;
-    used.set(name, count);
-    const free = count === 1 ? name : `${name}${count}`;
-    parts[free] = part;
-    for (const { refer } of alike) refer({ $ref: `#/components/${section}/${free}` });
-  }
-  return parts;
-}
 
 /** A value that a schema accepts: its example, or its literal; undefined if it has neither. */
 function exampleOf(schema: TSchema): unknown {

@@ -15,7 +15,6 @@ import { isPartial } from '../../src/http/history.ts';
 import { complete, operation, type RecordedExample } from '../../src/http/openapi.ts';
 import { routesOf } from '../support/api/app.ts';
 import { checkedBody } from '../support/api/checked-app.ts';
-import { resolved } from '../support/api/random-urls.ts';
 import { recordExamples, targetOf } from '../support/generate/examples.ts';
 import { pageWithRoutes, routesPage } from '../support/generate/route-tables.ts';
 import { unpack } from '../support/unpack.ts';
@@ -69,14 +68,11 @@ const text = await (await testApp().request('/docs/json')).text();
 /** The document as it is served. */
 const whole = JSON.parse(text) as Document;
 const { schemas } = whole.components;
-/** The operations with their referenced answers and parameters, without headers. */
+/** The operations, with their parameters but for headers. */
 const operations = Object.entries(whole.paths).flatMap(([path, methods]) =>
   Object.entries(methods).map(([method, operation]) => {
-    const parameters = operation.parameters.map((item) => resolved(whole, item)).filter((item) => item.in !== 'header');
-    const responses = Object.fromEntries(
-      Object.entries(operation.responses).map(([status, answer]) => [status, resolved(whole, answer)]),
-    );
-    return { path, method, operation: { ...operation, parameters, responses } };
+    const parameters = operation.parameters.filter((item) => item.in !== 'header');
+    return { path, method, operation: { ...operation, parameters } };
   }),
 );
 const operationOf = (method: string, path: string) =>
@@ -433,7 +429,7 @@ test('the documented form of a union accepts the same values', () => {
 /** Bytes of an operation with its parameters. */
 const MAX_OPERATION_BYTES = 8 * 1024;
 /** Bytes of the document for each of its operations: with a share of the schemas. */
-const MAX_MEAN_BYTES = 3 * 1024;
+const MAX_MEAN_BYTES = 3.5 * 1024;
 
 test('no operation of the document exceeds its size limit, and neither does the mean', () => {
   const large = operations.filter(({ operation }) => JSON.stringify(operation).length > MAX_OPERATION_BYTES);
@@ -453,7 +449,7 @@ test('exactly the operations with partial history name its header', () => {
 test('exactly the operations that read the index accept a minimum height and return the height', () => {
   for (const [path, methods] of Object.entries(whole.paths)) {
     for (const { operationId, parameters, responses } of Object.values(methods)) {
-      const takes = JSON.stringify(parameters).includes('parameters/MinHeight');
+      const takes = parameters.some(({ name }) => name === 'stackside-min-height');
       const names = JSON.stringify(responses).includes('headers/Height');
       const { snapshot } = routes.get(operationId)!;
       expect([path, operationId, takes, names]).toEqual([path, operationId, snapshot, snapshot]);

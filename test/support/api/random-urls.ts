@@ -34,15 +34,7 @@ export interface Route extends GetRoute {
 }
 
 interface Document {
-  paths: Record<string, Record<string, { parameters?: (Parameter | { $ref: string })[] }>>;
-  components: Record<string, Record<string, unknown>>;
-}
-
-/** Resolves a reference of an OpenAPI document; returns any other value unchanged. */
-export function resolved<T extends object>(document: Pick<Document, 'components'>, part: T | { $ref: string }): T {
-  if (!('$ref' in part)) return part;
-  const [kind = '', name = ''] = part.$ref.split('/').slice(2);
-  return document.components[kind]?.[name] as T;
+  paths: Record<string, Record<string, { parameters?: (Omit<Parameter, 'in'> & { in: string })[] }>>;
 }
 
 /** The routes that an OpenAPI document describes, with their parameters but for headers. */
@@ -53,7 +45,6 @@ export function routesOf(described: unknown): Route[] {
       method: method.toUpperCase(),
       path,
       parameters: parameters
-        .map((item) => resolved<Omit<Parameter, 'in'> & { in: string }>(document, item))
         .filter((item): item is Parameter => item.in !== 'header')
         .map((item) => ({ ...item, required: item.required === true })),
     })),

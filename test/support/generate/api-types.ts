@@ -60,7 +60,7 @@ const withoutWords = (document: OpenAPI3): OpenAPI3 =>
     ),
   ) as OpenAPI3;
 
-type Operation = { parameters?: { $ref?: string }[]; responses: Record<string, { headers?: unknown }> };
+type Operation = { parameters?: { in: string }[]; responses: Record<string, { headers?: unknown }> };
 
 /** Removes errors, headers and the minimum height from a path's operations: no caller reads or sends them by their types. */
 const withoutHeaders = (item: Record<string, Operation>) =>
@@ -69,7 +69,7 @@ const withoutHeaders = (item: Record<string, Operation>) =>
       method,
       {
         ...operation,
-        parameters: parameters.filter(({ $ref = '' }) => !$ref.endsWith('/MinHeight')),
+        parameters: parameters.filter((parameter) => parameter.in !== 'header'),
         responses: Object.fromEntries(
           Object.entries(responses)
             .filter(([status]) => status.startsWith('2'))
@@ -82,7 +82,7 @@ const withoutHeaders = (item: Record<string, Operation>) =>
 /** Removes the components that the paths don't refer to, directly or through other components. */
 function withoutUnused({ components, ...document }: OpenAPI3): OpenAPI3 {
   const all = components as unknown as Record<string, Record<string, unknown>>;
-  const used: Record<string, Record<string, unknown>> = { schemas: {}, parameters: {} };
+  const used: Record<string, Record<string, unknown>> = { schemas: {} };
   const addReferences = (part: unknown): void => {
     for (const [, kind = '', name = ''] of JSON.stringify(part).matchAll(/"#\/components\/(\w+)\/(\w+)"/g)) {
       const named = used[kind];

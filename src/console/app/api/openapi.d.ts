@@ -1664,61 +1664,7 @@ export interface components {
         };
     };
     responses: never;
-    parameters: {
-        Limit: number;
-        Cursor: string;
-        TxId: string;
-        HeightOrHash: string;
-        Type: ("token_transfer" | "smart_contract" | "contract_call" | "poison_microblock" | "coinbase" | "tenure_change" | "unknown")[];
-        Sender: string;
-        Recipient: string;
-        ContractId: string;
-        FunctionName: string;
-        MinAmount: string;
-        MaxAmount: string;
-        Principal: string;
-        Principal2: string;
-        AssetIdentifier: string;
-        ContractId2: string;
-        AssetIdentifier2: string;
-        EventLimit: number;
-        EventOffset: number;
-        Unanchored: boolean;
-        ExcludeFunctionArgs: boolean;
-        Limit5: number;
-        Offset2: number;
-        Cursor2: string;
-        Offset: number;
-        Limit8: number;
-        HeightOrHash2: string;
-        ContractId3: string;
-        Limit3: number;
-        Name: string;
-        BondIndex: number;
-        Principal3: string;
-        Address2: string;
-        Limit9: number;
-        CycleNumber: number;
-        SignerKey: string;
-        Limit6: number;
-        Order2: "desc" | "asc";
-        FromHeight: number;
-        ToHeight: number;
-        FromTime: number;
-        ToTime: number;
-        Day: string;
-        Order3: "holders" | "transfers";
-        Namespace: string;
-        Topic: string;
-        FieldNAME: string;
-        FunctionName2: string;
-        Limit10: number;
-        Locale: string;
-        TokenId: string;
-        Uuid: string;
-        Id: string;
-        Job: string;
-    };
+    parameters: never;
     requestBodies: never;
     headers: never;
     pathItems: never;
@@ -1727,67 +1673,52 @@ export type $defs = Record<string, never>;
 export interface operations {
     getStatus: { parameters: { }; responses: { 200: { content: { "application/json": components["schemas"]["Status"]; }; }; }; };
     getTransactions: {
-        parameters: { query?: { limit?: components["parameters"]["Limit"]; cursor?: components["parameters"]["Cursor"]; }; };
+        parameters: { query?: { limit?: number; cursor?: string; }; };
         responses: { 200: { content: { "application/json": components["schemas"]["TransactionSummaryPage"]; }; }; };
     };
     getTransaction: {
-        parameters: {
-            query?: { include?: ("function_args" | "source_code" | "post_conditions" | "result")[]; };
-            path: { tx_id: components["parameters"]["TxId"]; };
-        };
+        parameters: { query?: { include?: ("function_args" | "source_code" | "post_conditions" | "result")[]; }; path: { tx_id: string; }; };
         responses: { 200: { content: { "application/json": components["schemas"]["FoundTransaction"]; }; }; };
     };
     getTransactionEvents: {
-        parameters: {
-            query?: { limit?: components["parameters"]["Limit"]; cursor?: components["parameters"]["Cursor"]; };
-            path: { tx_id: components["parameters"]["TxId"]; };
-        };
+        parameters: { query?: { limit?: number; cursor?: string; }; path: { tx_id: string; }; };
         responses: { 200: { content: { "application/json": components["schemas"]["TransactionEventPage"]; }; }; };
     };
     getBlockTransactions: {
-        parameters: {
-            query?: { limit?: components["parameters"]["Limit"]; cursor?: components["parameters"]["Cursor"]; };
-            path: { height_or_hash: components["parameters"]["HeightOrHash"]; };
-        };
+        parameters: { query?: { limit?: number; cursor?: string; }; path: { height_or_hash: string; }; };
         responses: { 200: { content: { "application/json": components["schemas"]["TransactionSummaryPage"]; }; }; };
     };
     getMempoolTransactions: {
-        parameters: { query?: { limit?: components["parameters"]["Limit"]; cursor?: components["parameters"]["Cursor"]; }; };
+        parameters: { query?: { limit?: number; cursor?: string; }; };
         responses: { 200: { content: { "application/json": components["schemas"]["MempoolTransactionSummaryPage"]; }; }; };
     };
     searchMempoolTransactions: {
         parameters: {
             query?: {
-                limit?: components["parameters"]["Limit"];
-                cursor?: components["parameters"]["Cursor"];
+                limit?: number;
+                cursor?: string;
                 sort_by?: "fee" | "age";
-                type?: components["parameters"]["Type"];
-                sender?: components["parameters"]["Sender"];
-                recipient?: components["parameters"]["Recipient"];
-                contract_id?: components["parameters"]["ContractId"];
-                function_name?: components["parameters"]["FunctionName"];
-                min_amount?: components["parameters"]["MinAmount"];
-                max_amount?: components["parameters"]["MaxAmount"];
+                type?: ("token_transfer" | "smart_contract" | "contract_call" | "poison_microblock" | "coinbase" | "tenure_change" | "unknown")[];
+                sender?: string;
+                recipient?: string;
+                contract_id?: string;
+                function_name?: string;
+                min_amount?: string;
+                max_amount?: string;
             };
         };
         responses: { 200: { content: { "application/json": components["schemas"]["MempoolTransactionSummaryUncountedPage"]; }; }; };
     };
     getProjectedBlockTransactions: {
-        parameters: { query?: { limit?: components["parameters"]["Limit"]; }; path: { block: number; }; };
+        parameters: { query?: { limit?: number; }; path: { block: number; }; };
         responses: { 200: { content: { "application/json": components["schemas"]["ProjectedTransactions"]; }; }; };
     };
     getPrincipalTransactions: {
-        parameters: {
-            query?: { limit?: components["parameters"]["Limit"]; cursor?: components["parameters"]["Cursor"]; };
-            path: { principal: components["parameters"]["Principal"]; };
-        };
+        parameters: { query?: { limit?: number; cursor?: string; }; path: { principal: string; }; };
         responses: { 200: { content: { "application/json": components["schemas"]["PrincipalTransactionPage"]; }; }; };
     };
     getPrincipalMempoolTransactions: {
-        parameters: {
-            query?: { limit?: components["parameters"]["Limit"]; cursor?: components["parameters"]["Cursor"]; };
-            path: { principal: components["parameters"]["Principal2"]; };
-        };
+        parameters: { query?: { limit?: number; cursor?: string; }; path: { principal: string; }; };
         responses: { 200: { content: { "application/json": components["schemas"]["MempoolTransactionSummaryPage"]; }; }; };
     };
     getPrincipalNonces: {
@@ -1795,98 +1726,65 @@ export interface operations {
         responses: { 200: { content: { "application/json": components["schemas"]["Nonces"]; }; }; };
     };
     getPrincipalStxBalance: {
-        parameters: { path: { principal: components["parameters"]["Principal"]; }; };
+        parameters: { path: { principal: string; }; };
         responses: { 200: { content: { "application/json": components["schemas"]["StxBalance"]; }; }; };
     };
     getPrincipalFtBalances: {
-        parameters: {
-            query?: { limit?: components["parameters"]["Limit"]; cursor?: components["parameters"]["Cursor"]; };
-            path: { principal: components["parameters"]["Principal"]; };
-        };
+        parameters: { query?: { limit?: number; cursor?: string; }; path: { principal: string; }; };
         responses: { 200: { content: { "application/json": components["schemas"]["FtBalancePage"]; }; }; };
     };
     getPrincipalFtBalance: {
-        parameters: { path: { principal: components["parameters"]["Principal"]; asset_identifier: components["parameters"]["AssetIdentifier"]; }; };
+        parameters: { path: { principal: string; asset_identifier: string; }; };
         responses: { 200: { content: { "application/json": components["schemas"]["FtBalance"]; }; }; };
     };
     getPrincipalNftBalances: {
-        parameters: {
-            query?: { asset_identifier?: string; limit?: components["parameters"]["Limit"]; cursor?: components["parameters"]["Cursor"]; };
-            path: { principal: components["parameters"]["Principal"]; };
-        };
+        parameters: { query?: { asset_identifier?: string; limit?: number; cursor?: string; }; path: { principal: string; }; };
         responses: { 200: { content: { "application/json": components["schemas"]["NftInstancePage"]; }; }; };
     };
     getPrincipalTransactionBalanceChanges: {
-        parameters: {
-            query?: { limit?: components["parameters"]["Limit"]; cursor?: components["parameters"]["Cursor"]; };
-            path: { principal: components["parameters"]["Principal"]; tx_id: components["parameters"]["TxId"]; };
-        };
+        parameters: { query?: { limit?: number; cursor?: string; }; path: { principal: string; tx_id: string; }; };
         responses: { 200: { content: { "application/json": components["schemas"]["BalanceChangePage"]; }; }; };
     };
     getPrincipalBalanceChanges: {
-        parameters: {
-            query: { tx_id: string[]; limit?: components["parameters"]["Limit"]; cursor?: components["parameters"]["Cursor"]; };
-            path: { principal: components["parameters"]["Principal"]; };
-        };
+        parameters: { query: { tx_id: string[]; limit?: number; cursor?: string; }; path: { principal: string; }; };
         responses: { 200: { content: { "application/json": components["schemas"]["TransactionBalanceChangePage"]; }; }; };
     };
     getPrincipalStxInbound: {
-        parameters: {
-            query?: { limit?: components["parameters"]["Limit"]; cursor?: components["parameters"]["Cursor"]; };
-            path: { principal: components["parameters"]["Principal"]; };
-        };
+        parameters: { query?: { limit?: number; cursor?: string; }; path: { principal: string; }; };
         responses: { 200: { content: { "application/json": components["schemas"]["StxTransferPage"]; }; }; };
     };
     getPrincipalStxOutbound: {
-        parameters: {
-            query?: { limit?: components["parameters"]["Limit"]; cursor?: components["parameters"]["Cursor"]; };
-            path: { principal: components["parameters"]["Principal"]; };
-        };
+        parameters: { query?: { limit?: number; cursor?: string; }; path: { principal: string; }; };
         responses: { 200: { content: { "application/json": components["schemas"]["StxTransferPage"]; }; }; };
     };
     getPrincipalFtTransfers: {
-        parameters: {
-            query?: { limit?: components["parameters"]["Limit"]; cursor?: components["parameters"]["Cursor"]; };
-            path: { principal: components["parameters"]["Principal"]; asset_identifier: components["parameters"]["AssetIdentifier"]; };
-        };
+        parameters: { query?: { limit?: number; cursor?: string; }; path: { principal: string; asset_identifier: string; }; };
         responses: { 200: { content: { "application/json": components["schemas"]["FtTransferPage"]; }; }; };
     };
     getSmartContract: {
-        parameters: { query?: { include?: "source_code"[]; }; path: { contract_id: components["parameters"]["ContractId2"]; }; };
+        parameters: { query?: { include?: "source_code"[]; }; path: { contract_id: string; }; };
         responses: { 200: { content: { "application/json": components["schemas"]["SmartContract"]; }; }; };
     };
     getStxSupply: { parameters: { }; responses: { 200: { content: { "application/json": components["schemas"]["StxSupply"]; }; }; }; };
     getStxHolders: {
-        parameters: { query?: { limit?: components["parameters"]["Limit"]; cursor?: components["parameters"]["Cursor"]; }; };
+        parameters: { query?: { limit?: number; cursor?: string; }; };
         responses: { 200: { content: { "application/json": components["schemas"]["HolderPage"]; }; }; };
     };
     getFtSupply: {
-        parameters: { path: { asset_identifier: components["parameters"]["AssetIdentifier"]; }; };
+        parameters: { path: { asset_identifier: string; }; };
         responses: { 200: { content: { "application/json": components["schemas"]["FtSupply"]; }; }; };
     };
     getFtHolders: {
-        parameters: {
-            query?: { limit?: components["parameters"]["Limit"]; cursor?: components["parameters"]["Cursor"]; };
-            path: { asset_identifier: components["parameters"]["AssetIdentifier"]; };
-        };
+        parameters: { query?: { limit?: number; cursor?: string; }; path: { asset_identifier: string; }; };
         responses: { 200: { content: { "application/json": components["schemas"]["HolderPage"]; }; }; };
     };
     getNftHistory: {
-        parameters: {
-            query?: { limit?: components["parameters"]["Limit"]; cursor?: components["parameters"]["Cursor"]; };
-            path: { asset_identifier: components["parameters"]["AssetIdentifier2"]; value: string; };
-        };
+        parameters: { query?: { limit?: number; cursor?: string; }; path: { asset_identifier: string; value: string; }; };
         responses: { 200: { content: { "application/json": components["schemas"]["NftTransferPage"]; }; }; };
     };
     getTransactionsById: {
         parameters: {
-            query: {
-                tx_id: string[];
-                event_limit?: components["parameters"]["EventLimit"];
-                event_offset?: components["parameters"]["EventOffset"];
-                unanchored?: components["parameters"]["Unanchored"];
-                exclude_function_args?: components["parameters"]["ExcludeFunctionArgs"];
-            };
+            query: { tx_id: string[]; event_limit?: number; event_offset?: number; unanchored?: boolean; exclude_function_args?: boolean; };
         };
         responses: { 200: { content: { "application/json": components["schemas"]["TransactionsById"]; }; }; };
     };
@@ -1895,13 +1793,7 @@ export interface operations {
         responses: { 200: { content: { "application/json": components["schemas"]["MempoolStatistics"]; }; }; };
     };
     getBlocks: {
-        parameters: {
-            query?: {
-                limit?: components["parameters"]["Limit5"];
-                offset?: components["parameters"]["Offset2"];
-                cursor?: components["parameters"]["Cursor2"];
-            };
-        };
+        parameters: { query?: { limit?: number; offset?: number; cursor?: string; }; };
         responses: { 200: { content: { "application/json": components["schemas"]["BlockFlatPage"]; }; }; };
     };
     getAverageBlockTimes: {
@@ -1913,40 +1805,27 @@ export interface operations {
         responses: { 200: { content: { "application/json": components["schemas"]["Block"]; }; }; };
     };
     getBlock: {
-        parameters: { path: { height_or_hash: components["parameters"]["HeightOrHash"]; }; };
+        parameters: { path: { height_or_hash: string; }; };
         responses: { 200: { content: { "application/json": components["schemas"]["Block"]; }; }; };
     };
     getBlockSignerSignatures: {
-        parameters: {
-            query?: { limit?: number; offset?: components["parameters"]["Offset"]; };
-            path: { height_or_hash: components["parameters"]["HeightOrHash"]; };
-        };
+        parameters: { query?: { limit?: number; offset?: number; }; path: { height_or_hash: string; }; };
         responses: { 200: { content: { "application/json": components["schemas"]["SignerSignatureList"]; }; }; };
     };
     getTenureBlocks: {
-        parameters: {
-            query?: {
-                limit?: components["parameters"]["Limit5"];
-                offset?: components["parameters"]["Offset2"];
-                cursor?: components["parameters"]["Cursor2"];
-            };
-            path: { tenure_height: number; };
-        };
+        parameters: { query?: { limit?: number; offset?: number; cursor?: string; }; path: { tenure_height: number; }; };
         responses: { 200: { content: { "application/json": components["schemas"]["BlockFlatPage"]; }; }; };
     };
     getBurnBlocks: {
-        parameters: { query?: { limit?: components["parameters"]["Limit8"]; offset?: components["parameters"]["Offset"]; }; };
+        parameters: { query?: { limit?: number; offset?: number; }; };
         responses: { 200: { content: { "application/json": components["schemas"]["BurnBlockList"]; }; }; };
     };
     getBurnBlock: {
-        parameters: { path: { height_or_hash: components["parameters"]["HeightOrHash2"]; }; };
+        parameters: { path: { height_or_hash: string; }; };
         responses: { 200: { content: { "application/json": components["schemas"]["BurnBlock"]; }; }; };
     };
     getBurnBlockBlocks: {
-        parameters: {
-            query?: { limit?: components["parameters"]["Limit8"]; offset?: components["parameters"]["Offset"]; };
-            path: { height_or_hash: components["parameters"]["HeightOrHash2"]; };
-        };
+        parameters: { query?: { limit?: number; offset?: number; }; path: { height_or_hash: string; }; };
         responses: { 200: { content: { "application/json": components["schemas"]["BlockList"]; }; }; };
     };
     getMempoolFees: { parameters: { }; responses: { 200: { content: { "application/json": components["schemas"]["MempoolFees"]; }; }; }; };
@@ -1955,67 +1834,55 @@ export interface operations {
         responses: { 200: { content: { "application/json": components["schemas"]["ContractStatuses"]; }; }; };
     };
     getSmartContractLogs: {
-        parameters: {
-            query?: { limit?: components["parameters"]["Limit3"]; offset?: number; cursor?: string; };
-            path: { contract_id: components["parameters"]["ContractId3"]; };
-        };
+        parameters: { query?: { limit?: number; offset?: number; cursor?: string; }; path: { contract_id: string; }; };
         responses: { 200: { content: { "application/json": components["schemas"]["ContractLogFlatPage"]; }; }; };
     };
     getNameInfo: {
-        parameters: { query?: { unanchored?: components["parameters"]["Unanchored"]; }; path: { name: components["parameters"]["Name"]; }; };
+        parameters: { query?: { unanchored?: boolean; }; path: { name: string; }; };
         responses: { 200: { content: { "application/json": components["schemas"]["NameOrSubdomain"]; }; }; };
     };
     getNameSubdomains: {
-        parameters: { query?: { unanchored?: components["parameters"]["Unanchored"]; }; path: { name: components["parameters"]["Name"]; }; };
+        parameters: { query?: { unanchored?: boolean; }; path: { name: string; }; };
         responses: { 200: { content: { "application/json": components["schemas"]["NameList"]; }; }; };
     };
     getNamesOwnedByAddress: {
-        parameters: { query?: { unanchored?: components["parameters"]["Unanchored"]; }; path: { blockchain: string; address: string; }; };
+        parameters: { query?: { unanchored?: boolean; }; path: { blockchain: string; address: string; }; };
         responses: { 200: { content: { "application/json": components["schemas"]["OwnedNames"]; }; }; };
     };
     getAllNamespaces: {
-        parameters: { query?: { unanchored?: components["parameters"]["Unanchored"]; }; };
+        parameters: { query?: { unanchored?: boolean; }; };
         responses: { 200: { content: { "application/json": components["schemas"]["Namespaces"]; }; }; };
     };
     getPrincipalStaking: {
-        parameters: { path: { principal: components["parameters"]["Principal"]; }; };
+        parameters: { path: { principal: string; }; };
         responses: { 200: { content: { "application/json": components["schemas"]["PrincipalStaking"]; }; }; };
     };
     getPrincipalStakingBonds: {
-        parameters: {
-            query?: { limit?: components["parameters"]["Limit"]; cursor?: components["parameters"]["Cursor"]; };
-            path: { principal: components["parameters"]["Principal"]; };
-        };
+        parameters: { query?: { limit?: number; cursor?: string; }; path: { principal: string; }; };
         responses: { 200: { content: { "application/json": components["schemas"]["BondPositionPage"]; }; }; };
     };
     getStakingBonds: {
-        parameters: { query?: { limit?: components["parameters"]["Limit"]; cursor?: components["parameters"]["Cursor"]; }; };
+        parameters: { query?: { limit?: number; cursor?: string; }; };
         responses: { 200: { content: { "application/json": components["schemas"]["BondPage"]; }; }; };
     };
     getStakingBond: {
-        parameters: { path: { bond_index: components["parameters"]["BondIndex"]; }; };
+        parameters: { path: { bond_index: number; }; };
         responses: { 200: { content: { "application/json": components["schemas"]["BondDetail"]; }; }; };
     };
     getStakingBondAllowlist: {
-        parameters: {
-            query?: { limit?: components["parameters"]["Limit"]; cursor?: components["parameters"]["Cursor"]; };
-            path: { bond_index: components["parameters"]["BondIndex"]; };
-        };
+        parameters: { query?: { limit?: number; cursor?: string; }; path: { bond_index: number; }; };
         responses: { 200: { content: { "application/json": components["schemas"]["BondAllowancePage"]; }; }; };
     };
     getStakingBondAllowlistEntry: {
-        parameters: { path: { bond_index: components["parameters"]["BondIndex"]; principal: components["parameters"]["Principal2"]; }; };
+        parameters: { path: { bond_index: number; principal: string; }; };
         responses: { 200: { content: { "application/json": components["schemas"]["BondAllowance"]; }; }; };
     };
     getStakingBondRegistrations: {
-        parameters: {
-            query?: { limit?: components["parameters"]["Limit"]; cursor?: components["parameters"]["Cursor"]; };
-            path: { bond_index: components["parameters"]["BondIndex"]; };
-        };
+        parameters: { query?: { limit?: number; cursor?: string; }; path: { bond_index: number; }; };
         responses: { 200: { content: { "application/json": components["schemas"]["BondRegistrationPage"]; }; }; };
     };
     getStakingBondRegistration: {
-        parameters: { path: { bond_index: components["parameters"]["BondIndex"]; principal: components["parameters"]["Principal2"]; }; };
+        parameters: { path: { bond_index: number; principal: string; }; };
         responses: { 200: { content: { "application/json": components["schemas"]["BondRegistrationDetail"]; }; }; };
     };
     getStakingCycle: {
@@ -2023,76 +1890,55 @@ export interface operations {
         responses: { 200: { content: { "application/json": components["schemas"]["StakingCycle"]; }; }; };
     };
     getStakingCycleSigners: {
-        parameters: {
-            query?: { limit?: components["parameters"]["Limit"]; cursor?: components["parameters"]["Cursor"]; };
-            path: { cycle_number: string; };
-        };
+        parameters: { query?: { limit?: number; cursor?: string; }; path: { cycle_number: string; }; };
         responses: { 200: { content: { "application/json": components["schemas"]["CycleSignerPage"]; }; }; };
     };
     getStakingSigners: {
-        parameters: { query?: { limit?: components["parameters"]["Limit"]; cursor?: components["parameters"]["Cursor"]; }; };
+        parameters: { query?: { limit?: number; cursor?: string; }; };
         responses: { 200: { content: { "application/json": components["schemas"]["StakingSignerPage"]; }; }; };
     };
     getStakingSigner: {
-        parameters: { path: { principal: components["parameters"]["Principal3"]; }; };
+        parameters: { path: { principal: string; }; };
         responses: { 200: { content: { "application/json": components["schemas"]["StakingSignerDetail"]; }; }; };
     };
     getStakingSignerStakers: {
-        parameters: {
-            query?: { limit?: components["parameters"]["Limit"]; cursor?: components["parameters"]["Cursor"]; };
-            path: { principal: components["parameters"]["Principal3"]; };
-        };
+        parameters: { query?: { limit?: number; cursor?: string; }; path: { principal: string; }; };
         responses: { 200: { content: { "application/json": components["schemas"]["SignerStakerPage"]; }; }; };
     };
     getBurnRewardsOfAddress: {
-        parameters: {
-            query?: { limit?: components["parameters"]["Limit9"]; offset?: components["parameters"]["Offset"]; };
-            path: { address: components["parameters"]["Address2"]; };
-        };
+        parameters: { query?: { limit?: number; offset?: number; }; path: { address: string; }; };
         responses: { 200: { content: { "application/json": components["schemas"]["BurnRewardUncountedList"]; }; }; };
     };
     getBurnRewardTotalOfAddress: {
-        parameters: { path: { address: components["parameters"]["Address2"]; }; };
+        parameters: { path: { address: string; }; };
         responses: { 200: { content: { "application/json": components["schemas"]["BurnRewardTotal"]; }; }; };
     };
     getPoxCycles: {
-        parameters: { query?: { limit?: number; offset?: components["parameters"]["Offset"]; }; };
+        parameters: { query?: { limit?: number; offset?: number; }; };
         responses: { 200: { content: { "application/json": components["schemas"]["PoxCycleList"]; }; }; };
     };
     getPoxCycle: {
-        parameters: { path: { cycle_number: components["parameters"]["CycleNumber"]; }; };
+        parameters: { path: { cycle_number: number; }; };
         responses: { 200: { content: { "application/json": components["schemas"]["PoxCycle"]; }; }; };
     };
     getPoxCycleSigners: {
-        parameters: {
-            query?: { limit?: number; offset?: components["parameters"]["Offset"]; };
-            path: { cycle_number: components["parameters"]["CycleNumber"]; };
-        };
+        parameters: { query?: { limit?: number; offset?: number; }; path: { cycle_number: number; }; };
         responses: { 200: { content: { "application/json": components["schemas"]["PoxSignerList"]; }; }; };
     };
     getPoxCycleSigner: {
-        parameters: { path: { cycle_number: components["parameters"]["CycleNumber"]; signer_key: components["parameters"]["SignerKey"]; }; };
+        parameters: { path: { cycle_number: number; signer_key: string; }; };
         responses: { 200: { content: { "application/json": components["schemas"]["PoxSigner"]; }; }; };
     };
     getPoxCycleSignerStackers: {
-        parameters: {
-            query?: { limit?: components["parameters"]["Limit6"]; offset?: components["parameters"]["Offset"]; };
-            path: { cycle_number: components["parameters"]["CycleNumber"]; signer_key: components["parameters"]["SignerKey"]; };
-        };
+        parameters: { query?: { limit?: number; offset?: number; }; path: { cycle_number: number; signer_key: string; }; };
         responses: { 200: { content: { "application/json": components["schemas"]["PoxStackerList"]; }; }; };
     };
     getBurnBlockPoxTransactions: {
-        parameters: {
-            query?: { limit?: components["parameters"]["Limit8"]; offset?: components["parameters"]["Offset"]; };
-            path: { height_or_hash: components["parameters"]["HeightOrHash2"]; };
-        };
+        parameters: { query?: { limit?: number; offset?: number; }; path: { height_or_hash: string; }; };
         responses: { 200: { content: { "application/json": components["schemas"]["PoxTransactionList"]; }; }; };
     };
     getAddressPoxTransactions: {
-        parameters: {
-            query?: { limit?: components["parameters"]["Limit8"]; offset?: components["parameters"]["Offset"]; };
-            path: { burnchain_address: string; };
-        };
+        parameters: { query?: { limit?: number; offset?: number; }; path: { burnchain_address: string; }; };
         responses: { 200: { content: { "application/json": components["schemas"]["PoxTransactionList"]; }; }; };
     };
     getNewestBlocks: {
@@ -2104,7 +1950,7 @@ export interface operations {
         responses: { 200: { content: { "application/json": components["schemas"]["BlockCounts"]; }; }; };
     };
     getForks: {
-        parameters: { query?: { limit?: components["parameters"]["Limit"]; cursor?: components["parameters"]["Cursor"]; to_height?: number; }; };
+        parameters: { query?: { limit?: number; cursor?: string; to_height?: number; }; };
         responses: { 200: { content: { "application/json": components["schemas"]["ForkUncountedPage"]; }; }; };
     };
     getFork: {
@@ -2124,71 +1970,42 @@ export interface operations {
     getTokenTransfers: {
         parameters: {
             query?: {
-                limit?: components["parameters"]["Limit"];
-                cursor?: components["parameters"]["Cursor"];
-                order?: components["parameters"]["Order2"];
-                from_height?: components["parameters"]["FromHeight"];
-                to_height?: components["parameters"]["ToHeight"];
-                from_time?: components["parameters"]["FromTime"];
-                to_time?: components["parameters"]["ToTime"];
+                limit?: number;
+                cursor?: string;
+                order?: "desc" | "asc";
+                from_height?: number;
+                to_height?: number;
+                from_time?: number;
+                to_time?: number;
             };
-            path: { asset_identifier: components["parameters"]["AssetIdentifier"]; };
+            path: { asset_identifier: string; };
         };
         responses: { 200: { content: { "application/json": components["schemas"]["FoundFtTransferUncountedPage"]; }; }; };
     };
     getCollectionMints: {
-        parameters: {
-            query?: { limit?: number; offset?: components["parameters"]["Offset"]; };
-            path: { asset_identifier: components["parameters"]["AssetIdentifier2"]; };
-        };
+        parameters: { query?: { limit?: number; offset?: number; }; path: { asset_identifier: string; }; };
         responses: { 200: { content: { "application/json": components["schemas"]["NftMintList"]; }; }; };
     };
     getContracts: {
         parameters: {
-            query?: {
-                order?: "newest" | "calls";
-                trait?: "sip-009" | "sip-010" | "sip-013";
-                day?: components["parameters"]["Day"];
-                limit?: components["parameters"]["Limit"];
-                cursor?: components["parameters"]["Cursor"];
-            };
+            query?: { order?: "newest" | "calls"; trait?: "sip-009" | "sip-010" | "sip-013"; day?: string; limit?: number; cursor?: string; };
         };
         responses: { 200: { content: { "application/json": components["schemas"]["ListedContractDayPage"]; }; }; };
     };
     getFungibleTokens: {
-        parameters: {
-            query?: {
-                order?: components["parameters"]["Order3"];
-                day?: components["parameters"]["Day"];
-                limit?: components["parameters"]["Limit"];
-                cursor?: components["parameters"]["Cursor"];
-            };
-        };
+        parameters: { query?: { order?: "holders" | "transfers"; day?: string; limit?: number; cursor?: string; }; };
         responses: { 200: { content: { "application/json": components["schemas"]["ListedFtDayPage"]; }; }; };
     };
     getCollections: {
-        parameters: {
-            query?: {
-                order?: components["parameters"]["Order3"];
-                day?: components["parameters"]["Day"];
-                limit?: components["parameters"]["Limit"];
-                cursor?: components["parameters"]["Cursor"];
-            };
-        };
+        parameters: { query?: { order?: "holders" | "transfers"; day?: string; limit?: number; cursor?: string; }; };
         responses: { 200: { content: { "application/json": components["schemas"]["ListedCollectionDayPage"]; }; }; };
     };
     getCollectionToken: {
-        parameters: { path: { asset_identifier: components["parameters"]["AssetIdentifier2"]; value: string; }; };
+        parameters: { path: { asset_identifier: string; value: string; }; };
         responses: { 200: { content: { "application/json": components["schemas"]["OwnedNft"]; }; }; };
     };
     getListedNames: {
-        parameters: {
-            query?: {
-                namespace?: components["parameters"]["Namespace"];
-                limit?: components["parameters"]["Limit"];
-                cursor?: components["parameters"]["Cursor"];
-            };
-        };
+        parameters: { query?: { namespace?: string; limit?: number; cursor?: string; }; };
         responses: { 200: { content: { "application/json": components["schemas"]["ListedNameUncountedPage"]; }; }; };
     };
     getListedName: {
@@ -2205,80 +2022,77 @@ export interface operations {
         responses: { 200: { content: { "application/json": components["schemas"]["PrimaryNameResultsAtTip"]; }; }; };
     };
     getTransactionBytes: {
-        parameters: { path: { tx_id: components["parameters"]["TxId"]; }; };
+        parameters: { path: { tx_id: string; }; };
         responses: { 200: { content: { "application/json": components["schemas"]["TransactionBytes"]; }; }; };
     };
     getServerStatus: { parameters: { }; responses: { 200: { content: { "application/json": components["schemas"]["ServerStatus"]; }; }; }; };
     getServerHistory: { parameters: { }; responses: { 200: { content: { "application/json": components["schemas"]["ServerHistory"]; }; }; }; };
     getPrincipalActivity: {
-        parameters: { path: { principal: components["parameters"]["Principal"]; }; };
+        parameters: { path: { principal: string; }; };
         responses: { 200: { content: { "application/json": components["schemas"]["PrincipalActivity"]; }; }; };
     };
     getPrincipalBalanceHistory: {
-        parameters: { query?: { asset_identifier?: string; }; path: { principal: components["parameters"]["Principal"]; }; };
+        parameters: { query?: { asset_identifier?: string; }; path: { principal: string; }; };
         responses: { 200: { content: { "application/json": components["schemas"]["PrincipalBalanceHistory"]; }; }; };
     };
     getPrincipalStakingRewards: {
-        parameters: {
-            query?: { limit?: components["parameters"]["Limit"]; cursor?: components["parameters"]["Cursor"]; };
-            path: { principal: components["parameters"]["Principal"]; };
-        };
+        parameters: { query?: { limit?: number; cursor?: string; }; path: { principal: string; }; };
         responses: { 200: { content: { "application/json": components["schemas"]["CycleRewardsPage"]; }; }; };
     };
     searchContractLogs: {
         parameters: {
             query?: {
-                limit?: components["parameters"]["Limit"];
-                cursor?: components["parameters"]["Cursor"];
-                topic?: components["parameters"]["Topic"];
-                order?: components["parameters"]["Order2"];
-                from_height?: components["parameters"]["FromHeight"];
-                to_height?: components["parameters"]["ToHeight"];
-                from_time?: components["parameters"]["FromTime"];
-                to_time?: components["parameters"]["ToTime"];
-                "field.NAME"?: components["parameters"]["FieldNAME"];
+                limit?: number;
+                cursor?: string;
+                topic?: string;
+                order?: "desc" | "asc";
+                from_height?: number;
+                to_height?: number;
+                from_time?: number;
+                to_time?: number;
+                "field.NAME"?: string;
             };
-            path: { contract_id: components["parameters"]["ContractId2"]; };
+            path: { contract_id: string; };
         };
         responses: { 200: { content: { "application/json": components["schemas"]["FoundContractLogUncountedPage"]; }; }; };
     };
     searchContractCalls: {
         parameters: {
             query?: {
-                limit?: components["parameters"]["Limit"];
-                cursor?: components["parameters"]["Cursor"];
-                function_name?: components["parameters"]["FunctionName2"];
+                limit?: number;
+                cursor?: string;
+                function_name?: string;
                 status?: ("success" | "abort_by_response" | "abort_by_post_condition" | "problematic_skipped" | "unknown")[];
-                order?: components["parameters"]["Order2"];
-                from_height?: components["parameters"]["FromHeight"];
-                to_height?: components["parameters"]["ToHeight"];
-                from_time?: components["parameters"]["FromTime"];
-                to_time?: components["parameters"]["ToTime"];
+                order?: "desc" | "asc";
+                from_height?: number;
+                to_height?: number;
+                from_time?: number;
+                to_time?: number;
                 "arg.NAME"?: string;
             };
-            path: { contract_id: components["parameters"]["ContractId2"]; };
+            path: { contract_id: string; };
         };
         responses: { 200: { content: { "application/json": components["schemas"]["FoundContractCallUncountedPage"]; }; }; };
     };
     searchTransactions: {
         parameters: {
             query?: {
-                limit?: components["parameters"]["Limit"];
-                cursor?: components["parameters"]["Cursor"];
-                type?: components["parameters"]["Type"];
-                sender?: components["parameters"]["Sender"];
-                recipient?: components["parameters"]["Recipient"];
-                contract_id?: components["parameters"]["ContractId"];
-                function_name?: components["parameters"]["FunctionName"];
-                min_amount?: components["parameters"]["MinAmount"];
-                max_amount?: components["parameters"]["MaxAmount"];
+                limit?: number;
+                cursor?: string;
+                type?: ("token_transfer" | "smart_contract" | "contract_call" | "poison_microblock" | "coinbase" | "tenure_change" | "unknown")[];
+                sender?: string;
+                recipient?: string;
+                contract_id?: string;
+                function_name?: string;
+                min_amount?: string;
+                max_amount?: string;
                 status?: ("success" | "abort_by_response" | "abort_by_post_condition" | "problematic_skipped" | "unknown")[];
                 principal?: string;
-                order?: components["parameters"]["Order2"];
-                from_height?: components["parameters"]["FromHeight"];
-                to_height?: components["parameters"]["ToHeight"];
-                from_time?: components["parameters"]["FromTime"];
-                to_time?: components["parameters"]["ToTime"];
+                order?: "desc" | "asc";
+                from_height?: number;
+                to_height?: number;
+                from_time?: number;
+                to_time?: number;
             };
         };
         responses: { 200: { content: { "application/json": components["schemas"]["TransactionSummaryUncountedPage"]; }; }; };
@@ -2296,33 +2110,27 @@ export interface operations {
                 valid_metadata_only?: boolean;
                 order_by?: "name" | "symbol";
                 order?: "asc" | "desc";
-                limit?: components["parameters"]["Limit10"];
-                offset?: components["parameters"]["Offset"];
+                limit?: number;
+                offset?: number;
             };
         };
         responses: { 200: { content: { "application/json": components["schemas"]["ListedFtMetadataList"]; }; }; };
     };
     getFtMetadata: {
-        parameters: { query?: { locale?: components["parameters"]["Locale"]; }; path: { principal: string; }; };
+        parameters: { query?: { locale?: string; }; path: { principal: string; }; };
         responses: { 200: { content: { "application/json": components["schemas"]["FtMetadata"]; }; }; };
     };
     getNftMetadata: {
-        parameters: {
-            query?: { locale?: components["parameters"]["Locale"]; };
-            path: { principal: string; token_id: components["parameters"]["TokenId"]; };
-        };
+        parameters: { query?: { locale?: string; }; path: { principal: string; token_id: string; }; };
         responses: { 200: { content: { "application/json": components["schemas"]["NftMetadata"]; }; }; };
     };
     getSftMetadata: {
-        parameters: {
-            query?: { locale?: components["parameters"]["Locale"]; };
-            path: { principal: string; token_id: components["parameters"]["TokenId"]; };
-        };
+        parameters: { query?: { locale?: string; }; path: { principal: string; token_id: string; }; };
         responses: { 200: { content: { "application/json": components["schemas"]["SftMetadata"]; }; }; };
     };
     getChainhookConsumers: { parameters: { }; responses: { 200: { content: { "application/json": components["schemas"]["Consumers"]; }; }; }; };
     getChainhooks: {
-        parameters: { query?: { limit?: components["parameters"]["Limit10"]; offset?: components["parameters"]["Offset"]; failing?: boolean; }; };
+        parameters: { query?: { limit?: number; offset?: number; failing?: boolean; }; };
         responses: { 200: { content: { "application/json": components["schemas"]["ChainhookList"]; }; }; };
     };
     registerChainhook: {
@@ -2331,12 +2139,12 @@ export interface operations {
         responses: { 200: { content: { "application/json": components["schemas"]["Chainhook"]; }; }; };
     };
     getChainhook: {
-        parameters: { path: { uuid: components["parameters"]["Uuid"]; }; };
+        parameters: { path: { uuid: string; }; };
         responses: { 200: { content: { "application/json": components["schemas"]["Chainhook"]; }; }; };
     };
-    deleteChainhook: { parameters: { path: { uuid: components["parameters"]["Uuid"]; }; }; responses: { 204: { }; }; };
+    deleteChainhook: { parameters: { path: { uuid: string; }; }; responses: { 204: { }; }; };
     updateChainhook: {
-        parameters: { path: { uuid: components["parameters"]["Uuid"]; }; };
+        parameters: { path: { uuid: string; }; };
         requestBody: {
             content: {
                 "application/json": {
@@ -2353,7 +2161,7 @@ export interface operations {
         responses: { 200: { content: { "application/json": components["schemas"]["Chainhook"]; }; }; };
     };
     enableChainhook: {
-        parameters: { path: { uuid: components["parameters"]["Uuid"]; }; };
+        parameters: { path: { uuid: string; }; };
         requestBody: { content: { "application/json": components["schemas"]["EnabledRequest"]; }; };
         responses: { 204: { }; };
     };
@@ -2363,64 +2171,55 @@ export interface operations {
     getDeliveries: {
         parameters: {
             query?: {
-                limit?: components["parameters"]["Limit"];
-                cursor?: components["parameters"]["Cursor"];
+                limit?: number;
+                cursor?: string;
                 state?: ("pending" | "failed" | "delivered" | "dead" | "cancelled")[];
                 reason?: "live" | "catch_up" | "evaluate" | "backfill" | "redelivery";
                 from_height?: number;
                 to_height?: number;
             };
-            path: { uuid: components["parameters"]["Uuid"]; };
+            path: { uuid: string; };
         };
         responses: { 200: { content: { "application/json": components["schemas"]["DeliverySummaryPage"]; }; }; };
     };
     redeliverMany: {
-        parameters: { path: { uuid: components["parameters"]["Uuid"]; }; };
+        parameters: { path: { uuid: string; }; };
         requestBody: { content: { "application/json": components["schemas"]["RedeliveryRequest"]; }; };
         responses: { 202: { content: { "application/json": components["schemas"]["QueuedRedeliveries"]; }; }; };
     };
     getDelivery: {
-        parameters: { path: { uuid: components["parameters"]["Uuid"]; id: components["parameters"]["Id"]; }; };
+        parameters: { path: { uuid: string; id: string; }; };
         responses: { 200: { content: { "application/json": components["schemas"]["Delivery"]; }; }; };
     };
     redeliver: {
-        parameters: { path: { uuid: components["parameters"]["Uuid"]; id: components["parameters"]["Id"]; }; };
+        parameters: { path: { uuid: string; id: string; }; };
         responses: { 202: { content: { "application/json": components["schemas"]["DeliverySummary"]; }; }; };
     };
-    skipDelivery: {
-        parameters: { path: { uuid: components["parameters"]["Uuid"]; id: components["parameters"]["Id"]; }; };
-        responses: { 204: { }; };
-    };
+    skipDelivery: { parameters: { path: { uuid: string; id: string; }; }; responses: { 204: { }; }; };
     previewDefinition: {
         parameters: { };
         requestBody: { content: { "application/json": components["schemas"]["ChainhookPreviewRequest"]; }; };
         responses: { 200: { content: { "application/json": components["schemas"]["ChainhookPreview"]; }; }; };
     };
     testChainhook: {
-        parameters: { path: { uuid: components["parameters"]["Uuid"]; }; };
+        parameters: { path: { uuid: string; }; };
         requestBody?: { content: { "application/json": components["schemas"]["ChainhookTestRequest"]; }; };
         responses: { 200: { content: { "application/json": components["schemas"]["ChainhookTest"]; }; }; };
     };
     getBackfills: {
-        parameters: {
-            query?: { limit?: components["parameters"]["Limit"]; cursor?: components["parameters"]["Cursor"]; };
-            path: { uuid: components["parameters"]["Uuid"]; };
-        };
+        parameters: { query?: { limit?: number; cursor?: string; }; path: { uuid: string; }; };
         responses: { 200: { content: { "application/json": components["schemas"]["BackfillPage"]; }; }; };
     };
     startBackfill: {
-        parameters: { path: { uuid: components["parameters"]["Uuid"]; }; };
+        parameters: { path: { uuid: string; }; };
         requestBody: { content: { "application/json": components["schemas"]["BackfillRequest"]; }; };
         responses: { 202: { content: { "application/json": components["schemas"]["Backfill"]; }; }; };
     };
     getBackfill: {
-        parameters: { path: { uuid: components["parameters"]["Uuid"]; job: components["parameters"]["Job"]; }; };
+        parameters: { path: { uuid: string; job: string; }; };
         responses: { 200: { content: { "application/json": components["schemas"]["Backfill"]; }; }; };
     };
-    cancelBackfill: {
-        parameters: { path: { uuid: components["parameters"]["Uuid"]; job: components["parameters"]["Job"]; }; };
-        responses: { 204: { }; };
-    };
+    cancelBackfill: { parameters: { path: { uuid: string; job: string; }; }; responses: { 204: { }; }; };
     getSystem: { parameters: { }; responses: { 200: { content: { "application/json": components["schemas"]["SystemState"]; }; }; }; };
     getSystemLog: { parameters: { }; responses: { 200: { content: { "application/json": components["schemas"]["SystemLog"]; }; }; }; };
     getAlerts: { parameters: { }; responses: { 200: { content: { "application/json": components["schemas"]["AlertsState"]; }; }; }; };

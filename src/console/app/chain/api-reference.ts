@@ -49,10 +49,6 @@ interface Body {
   content?: Readonly<Record<string, Content>>;
 }
 
-interface WithReference {
-  $ref?: string;
-}
-
 interface DocumentedOperation {
   operationId: string;
   summary: string;
@@ -60,9 +56,9 @@ interface DocumentedOperation {
   tags: readonly string[];
   deprecated?: boolean;
   security?: readonly unknown[];
-  parameters?: readonly (Parameter & WithReference)[];
+  parameters?: readonly Parameter[];
   requestBody?: Body;
-  responses: Readonly<Record<string, Body & WithReference>>;
+  responses: Readonly<Record<string, Body>>;
 }
 
 /** The parts of the document that the reference shows. */
@@ -70,29 +66,20 @@ export interface ApiDocument {
   info: { title: string; description: string; version: string };
   tags: readonly { name: string; description: string }[];
   paths: Readonly<Record<string, Readonly<Record<string, DocumentedOperation>>>>;
-  components: {
-    schemas: Readonly<Record<string, Schema>>;
-    parameters: Readonly<Record<string, Parameter>>;
-    responses: Readonly<Record<string, Body>>;
-  };
+  components: { schemas: Readonly<Record<string, Schema>> };
 }
 
 const JSON_TYPE = 'application/json';
 
-/** Returns the last part of a reference: `Limit` for `#/components/parameters/Limit`. */
+/** Returns the last part of a reference: `Block` for `#/components/schemas/Block`. */
 const nameOf = ($ref: string): string => $ref.slice($ref.lastIndexOf('/') + 1);
-
-const resolveReference = <T>(part: T & WithReference, components: Readonly<Record<string, T>>): T =>
-  part.$ref === undefined ? part : (components[nameOf(part.$ref)] ?? part);
 
 function operationOf(
   path: string,
   method: string,
   { operationId: id, summary, description = '', tags: [tag = ''], requestBody, ...documented }: DocumentedOperation,
-  { parameters, responses }: ApiDocument['components'],
 ) {
-  const answers = Object.entries(documented.responses).map(([status, response]) => {
-    const { description: meaning = '', content = {} } = resolveReference(response, responses);
+  const answers = Object.entries(documented.responses).map(([status, { description: meaning = '', content = {} }]) => {
     const schema = Object.values(content)[0]?.schema ?? null;
     return { status, description: meaning, schema, types: Object.keys(content) };
   });
@@ -107,7 +94,7 @@ function operationOf(
     method: method.toUpperCase(),
     isDeprecated: documented.deprecated === true,
     needsKey: documented.security !== undefined,
-    parameters: (documented.parameters ?? []).map((parameter): Parameter => resolveReference(parameter, parameters)),
+    parameters: documented.parameters ?? [],
     /** JSON body of its requests; null if they have none. */
     body: json === undefined ? null : { ...json, required: requestBody?.required === true },
     /** Media types of its successful response. */
@@ -120,7 +107,7 @@ export type Operation = ReturnType<typeof operationOf>;
 /** Reads the operations of a document, in groups by their tag. */
 export function readReference({ info, tags, paths, components }: ApiDocument) {
   const operations = Object.entries(paths).flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, documented]) => operationOf(path, method, documented, components)),
+    Object.entries(methods).map(([method, documented]) => operationOf(path, method, documented)),
   );
   const groups = tags.map(({ name, description }) => ({
     name,
@@ -147,7 +134,8 @@ export interface Field {
 }
 
 /** Returns a schema, or the one that it refers to. */
-export const resolveSchema = (schema: Schema, schemas: Schemas): Schema => resolveReference<Schema>(schema, schemas);
+export const resolveSchema = (schema: Schema, schemas: Schemas): Schema =>
+  schema.$ref === undefined ? schema : (schemas[nameOf(schema.$ref)] ?? schema);
 
 /** Returns the members of an object, including inherited ones. */
 export function fieldsOf(schema: Schema, schemas: Schemas): Field[] {
