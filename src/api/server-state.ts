@@ -27,7 +27,6 @@ export const stateWords = (state: ServerState): string => state.replaceAll('_', 
 /** A problem with its remedy, each without a period at the end, or as sentences. */
 type Obstacle = Pick<Refusal, 'problem' | 'remedy'>;
 
-/** The source of a server's events. */
 export type EventSource =
   /**
    * The node posts them to this endpoint. `config` describes the observer section in the node's configuration:
@@ -69,7 +68,6 @@ export interface StateReadings {
   logFailure: string | null;
   /** The work of a devnet before its chain can be used, or the problem that prevents it; null for other servers. */
   preparation: Obstacle | null;
-  /** Time since the start of the process. */
   secondsSinceStart: number;
   /** Time since the last event; null before the first one. Events before this start count. */
   secondsSinceEvent: number | null;

@@ -146,7 +146,6 @@ export async function requireIdentity(store: ObjectSource): Promise<Identity> {
   );
 }
 
-/** Segments and open parts by their names. */
 export interface Contents {
   /** Sealed segments in the order of their first entries. */
   segments: SegmentRange[];
@@ -368,7 +367,6 @@ export async function compareEntry(store: ObjectStoreReads, { id, chain }: Head)
   return sameChain(chainValue, chain) ? 'this' : 'other';
 }
 
-/** The segments and open parts of an archive, and its end. */
 export interface ArchiveEnd extends LinkedSegments, Contents {
   /** The open part that continues the sealed segments; null if none does. */
   part: OpenPart | null;

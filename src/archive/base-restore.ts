@@ -27,7 +27,6 @@ import {
 /** The base that a restore starts from: the base of an entry, none, or if null, the newest base that fits. */
 export type BaseChoice = number | 'none' | null;
 
-/** A base with its name. */
 export interface ChosenBase extends BaseManifest {
   name: string;
 }

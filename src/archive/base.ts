@@ -33,7 +33,6 @@ import {
   type VerifiedObject,
 } from './archive.ts';
 
-/** Version of the format of bases. */
 export const BASE_FORMAT = 1;
 
 /**
@@ -73,7 +72,6 @@ const Manifest = Type.Object({
   /** Version of the Stackside that made it. */
   program: Type.String({ maxLength: 100 }),
   created_at: Type.String({ maxLength: 100 }),
-  /** Version of the schema of the tables. */
   schema: Size,
   chain_id: Type.Integer({ minimum: 0, maximum: 0xffff_ffff }),
   /** The entry, its chain value, and its time of receipt in Unix microseconds. */
@@ -121,7 +119,6 @@ export async function listBases(store: ObjectStoreReads): Promise<NamedBase[]> {
     .sort((a, b) => b.id - a.id);
 }
 
-/** Content of a part, with its fields in the manifest. */
 export interface PartContent extends BasePart {
   content: Buffer;
 }

@@ -158,7 +158,6 @@ async function keepProven(object: Uint8Array, { segments, entry, chain }: Archiv
   }
 }
 
-/** Settings for the trust of a reader in an archive. */
 export interface Trust {
   /** The public key of its signer, as `ed25519:…`; null for none. */
   archivePublicKey: string | null;

@@ -39,7 +39,6 @@ import { IDENTITY } from './archive-directory.ts';
 import { type BaseManifest, type NamedBase, parseBaseName } from './base.ts';
 import { type BaseChoice, type ChosenBase, chooseBase, fillJournal, loadBase, readBase } from './base-restore.ts';
 
-/** Microseconds in a millisecond. */
 const MICROSECONDS = 1_000;
 /** @param receivedAt Unix microseconds */
 export const timeText = (receivedAt: number): string => new Date(receivedAt / MICROSECONDS).toISOString();
@@ -56,7 +55,6 @@ interface RestoreProgress {
   last: number;
 }
 
-/** Progress of loading a base. */
 interface BaseLoading {
   name: string;
   /** Last entry in the journal, and the entry of the base. */
@@ -236,7 +234,6 @@ async function startFromBase(
   });
 }
 
-/** A restore that has started. */
 interface Restore {
   archive: Identity;
   /** New identity of the log if the user gave an end; null if the log keeps the archive's identity. */

@@ -173,7 +173,6 @@ const LINE_FEED = 0x0a;
 /** Maximum bytes of a line before the text of an entry. */
 const MAX_LINE_BYTES = 100_000;
 
-/** Reads the content of an object piece by piece. */
 class ContentReader {
   readonly #chunks: AsyncIterator<Buffer>;
   #rest: Buffer = Buffer.alloc(0);
@@ -199,7 +198,6 @@ class ContentReader {
     return part;
   }
 
-  /** Passes the next bytes to a function, in parts. */
   async pass(bytes: number, add: (part: Buffer) => void): Promise<void> {
     for (let left = bytes; left > 0; ) {
       await this.#fill();
@@ -229,7 +227,6 @@ class ContentReader {
   }
 }
 
-/** Bytes of the text of a withheld entry. */
 const WITHHELD_BYTES = 128;
 
 /** @param value JSON of the first line; undefined if it has none @throws SegmentError */

@@ -22,7 +22,6 @@ import { parsedJson } from '../base/json.ts';
 import { strictText } from '../codec/utf8.ts';
 import { FILE_MODE, makePrivateDirectory } from '../store/files/private-files.ts';
 
-/** Pattern of a public key's text. */
 export const PUBLIC_KEY = '^ed25519:[A-Za-z0-9+/]{43}=$';
 const SCHEME = 'ed25519:';
 

@@ -3,7 +3,6 @@ import { OperatorError } from './errors.ts';
 
 const MIN_CHARACTERS = 8;
 
-/** A line of a key file. */
 export interface KeyLine {
   line: number;
   name: string;

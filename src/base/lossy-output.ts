@@ -69,7 +69,6 @@ export class LossyOutput {
   }
 }
 
-/** The outputs of a server. */
 export interface LossyOutputs {
   stdout: LossyOutput;
   stderr: LossyOutput;

@@ -130,7 +130,6 @@ const damaged: Explanation = (path) => [
     'Rebuild an index from its journal (stackside rebuild); restore a journal or a recording from a backup.',
 ];
 
-/** Explanations of permanent errors, by error code. */
 const permanentErrors: Readonly<Record<string, Explanation>> = {
   ENOENT: (path) => [`${path} doesn't exist.`, 'Check the path.'],
   ENOTDIR: notADirectory,
@@ -172,7 +171,6 @@ const inUse: Explanation = (path) => [
   'Wait until that process ends, or end it, and repeat the command.',
 ];
 
-/** Explanations of temporary errors, by error code. */
 const temporaryErrors: Readonly<Record<string, Explanation>> = { SQLITE_BUSY: inUse, SQLITE_LOCKED: inUse };
 
 const fullDiskCodes: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT', 'SQLITE_FULL']);

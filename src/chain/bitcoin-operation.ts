@@ -32,7 +32,6 @@ const BITCOIN_RAW = new Uint8Array([0]);
 const NO_POST_CONDITIONS = fromHex('0x0100000000');
 const ANY_ANCHOR_MODE = 3;
 
-/** Returns the first print of a stacking contract. */
 function firstPoxPrint(events: readonly ChainEvent[]): PoxPrint | null {
   for (const event of events) {
     const print = poxPrint(event);

@@ -33,7 +33,6 @@ function concerning(involvements: Involvements, principal: string): Involvement 
   return involvement;
 }
 
-/** Whether a principal belongs to a portion. */
 type IsWithin = (principal: string) => boolean;
 
 /** Adds the signers, the payer of the fee, and the principals that the payload names. */
@@ -60,7 +59,6 @@ function addSigners(
   }
 }
 
-/** Adds the parties of an asset event. */
 function addParties(event: ChainEvent, involvements: Involvements, isWithin: IsWithin): void {
   if (event.kind !== 'stx' && event.kind !== 'ft' && event.kind !== 'nft') return;
   if (event.sender !== null && isWithin(event.sender)) {

@@ -10,7 +10,6 @@ export const MAX_STORED_INTEGER = 2n ** 63n - 1n;
 const Hash = Type.String({ pattern: '^(0x)?[0-9a-fA-F]{64}$' });
 const Hash20 = Type.String({ pattern: '^(0x)?[0-9a-fA-F]{40}$' });
 const Hex = Type.String({ pattern: '^(0x)?([0-9a-fA-F]{2})*$' });
-/** Returns the description of a range, for error messages. */
 const range = (maximum: number | bigint) => ({ description: `an integer from 0 to ${maximum}` });
 const integerUpTo = (maximum: number) => Type.Integer({ minimum: 0, maximum, ...range(maximum) });
 const Height = integerUpTo(0xffff_ffff);
@@ -243,7 +242,6 @@ export const StartingAccountPayload = Type.Object({
   locked: Amount,
   /** Bitcoin height; 0 if nothing is locked. */
   unlock_height: Height,
-  /** Next nonce. */
   nonce: Unsigned,
 });
 export type StartingAccountPayload = Static<typeof StartingAccountPayload>;

@@ -6,7 +6,6 @@ import { type LeaseState, readLeases } from './leases.ts';
 import type { PostgresLog } from './postgres-log.ts';
 import type { OwnJournal } from './shared-log.ts';
 
-/** The position of the journal of a data directory. */
 interface DirectoryPosition {
   /** The newest entry of the journal. */
   entry: number;

@@ -42,7 +42,6 @@ async function entryAt(log: Pick<Log, 'read'>, id: number): Promise<Entry> {
 const headAt = async (log: Pick<Log, 'read'>, id: number): Promise<Head> =>
   id === LOG_START.id ? LOG_START : entryAt(log, id);
 
-/** Whether an entry's chain value follows from the one before. */
 const follows = (entry: Entry, previous: Uint8Array): boolean => sameChain(nextChain(previous, entry), entry.chain);
 
 // ── Causes of differences ──

@@ -29,9 +29,7 @@ export interface VerificationState {
   filled: number;
 }
 
-/** A lease as a host knows it. */
 export interface LeaseStatus {
-  /** Whether this host has it. */
   isHeld: boolean;
   /** Name of the present holder; null if no host is known to have the lease. */
   holder: string | null;

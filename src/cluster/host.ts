@@ -168,7 +168,6 @@ class LogStatus {
     this.#resume();
   }
 
-  /** Records that the log accepts writes. */
   accepted(): void {
     this.#writesFailingSince = null;
     this.#resume();
@@ -200,7 +199,6 @@ class LogStatus {
     this.#explain(error);
   }
 
-  /** Records why a write failed. */
   writeFailed(write: Write, error: LogUnavailableError | LogUnknownOutcomeError): void {
     // An operator's mistake with the table of reports stops no events.
     if (error.cause instanceof DamagedLogError || (write === 'report' && error instanceof LogRefusedError)) return;

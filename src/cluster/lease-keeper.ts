@@ -40,7 +40,6 @@ export interface LeasedWork {
   lacks(): string | null;
 }
 
-/** The lease for some work. */
 export interface Lease {
   /** Does the work whenever this host has the lease. */
   start(work: LeasedWork): void;
@@ -75,7 +74,6 @@ export interface LeaseKeeperOptions {
   random: Pick<RandomSource, 'number'>;
   /** Name of the lease. */
   name: string;
-  /** Name of this host. */
   host: string;
   /** Unique text of this process on its host. */
   process: string;
@@ -114,7 +112,6 @@ interface CurrentLease {
   readonly since: number;
   /** Aborted when it is lost. */
   readonly loss: AbortController;
-  /** Stops the timer for its end. */
   cancelTimer: () => void;
 }
 
@@ -298,7 +295,6 @@ export class LeaseKeeper implements Lease {
     this.#workEnd = this.#work.stop();
   }
 
-  /** Gives up the lease for another host. */
   async #giveUp(lease: CurrentLease, reason: string): Promise<void> {
     this.#lose(reason);
     // Otherwise this host would get the lease again before others request it.

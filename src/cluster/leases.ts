@@ -15,7 +15,6 @@ export interface LeaseOptions {
   epochSeen: number;
 }
 
-/** Identifies a lease that was given. */
 type LeaseKey = Pick<LeaseOptions, 'name' | 'holder'> & { epoch: number };
 
 export interface LeaseHolder {
@@ -70,7 +69,6 @@ export function postgresLeases({ engine, tables }: EngineAccess): LeaseEngine {
   };
 }
 
-/** The state of a lease in the engine. */
 export interface LeaseState {
   name: string;
   holder: string;

@@ -100,7 +100,6 @@ export const WAITING_COMMIT = "SELECT pg_logical_emit_message(true, 'stackside',
 
 type Parameter = string | number | Uint8Array | null | ReturnType<SQL['array']>;
 
-/** Runs a statement of a session. */
 export type Run = <Row>(statement: string, parameters?: readonly Parameter[]) => Promise<Row[]>;
 
 /** A connection of the pool that is reserved for one caller. */
@@ -110,7 +109,6 @@ export interface Session {
   sql: ReservedSQL;
 }
 
-/** The server that takes writes. */
 interface Writable {
   server: EngineServer;
   sql: SQL;

@@ -15,7 +15,6 @@ import {
 /** Bytes of text of a read if the caller gives no maximum. */
 const DEFAULT_BYTES = 32_000_000;
 
-/** The columns of the log. */
 const COLUMNS = 'seq, received_at, path, payload, chain';
 
 /** The SQLSTATE of a number that is taken. */

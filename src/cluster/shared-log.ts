@@ -26,7 +26,6 @@ export type EntryFault =
   | 'is damaged: its chain value is wrong'
   | "is damaged: its payload can't be decompressed";
 
-/** The remedy for an entry that is missing or damaged. */
 export const CORRUPT_LOG_REMEDY =
   "The shared log is damaged; this host's data is intact. Restore the entry's row from a backup of the database. Or delete a damaged " +
   'row, and run stackside cluster init with the data directory of a stopped host that has the entry: it adds the missing entries. The ' +

@@ -14,7 +14,6 @@ const REST = 360;
 interface VerifyingOptions extends Pick<ClusterHostOptions, 'log' | 'entries' | 'clock' | 'say'> {
   /** Ranges of entry numbers that are missing before the log's newest one. @throws LogUnavailableError */
   missing: () => Promise<Omit<LogFault, 'fault'>[]>;
-  /** Whether this host has the lease. */
   hasLease: () => boolean;
 }
 

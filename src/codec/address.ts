@@ -202,7 +202,6 @@ export const ADDRESS_PATTERN = '[0123456789ABCDEFGHJKMNPQRSTVWXYZ]{28,41}';
 export const CONTRACT_NAME_PATTERN = `[a-zA-Z][a-zA-Z0-9_-]{0,${MAX_NAME_LENGTH - 1}}`;
 /** Pattern of a contract's name in a transaction: nodes reject transactions that deploy or call one with a longer name. */
 export const DEPLOYED_NAME_PATTERN = '[a-zA-Z][a-zA-Z0-9_-]{0,39}';
-/** Pattern of an asset's name in its contract. */
 export const ASSET_NAME_PATTERN = `[a-zA-Z][a-zA-Z0-9_!?+<>=/*-]{0,${MAX_NAME_LENGTH - 1}}`;
 /** Maximum characters of an asset identifier: an address of 41, a contract's name, and an asset's name. */
 export const MAX_ASSET_LENGTH = 41 + '.'.length + MAX_NAME_LENGTH + '::'.length + MAX_NAME_LENGTH;

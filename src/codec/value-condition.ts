@@ -24,7 +24,6 @@ interface IntegerLiteral {
   types: readonly IntegerType[];
 }
 
-/** A parsed literal: an integer, or the serialized values that it can stand for. */
 export type Literal = IntegerLiteral | { forms: readonly Uint8Array[] };
 
 /** A parsed condition: an integer within inclusive bounds, or one of several serialized values. */
@@ -68,7 +67,6 @@ export function literalOf(text: string): Literal {
   return { forms: stringForms(quotedText ?? text) };
 }
 
-/** Rule of integers. */
 export const NOT_128_BITS = 'must be an integer that fits into 128 bits';
 
 function parseSerialized(text: string): Uint8Array {

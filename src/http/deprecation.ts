@@ -72,7 +72,6 @@ export function deprecationNotice(
       .join(', ');
   }
 
-  /** Adds the deprecation headers to a response. */
   function addHeaders(response: Response, { url }: Request): Response {
     const { headers } = response;
     headers.set('warning', `299 - "Deprecated: See ${url.slice(0, pathStart(url))}/docs for more information"`);

@@ -170,7 +170,6 @@ export const Problem = Type.Object(
 const unavailableBody = { error: 'The database service is unavailable' };
 const BareError = Type.Object({ error: Type.String({ description: 'What is wrong' }) }, { $id: 'BareError' });
 
-/** The error shape of most routes. */
 export const problems: ErrorShape = {
   schema: Problem,
   body: ({ status, message, code }) => problem(status, message, code),

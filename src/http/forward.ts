@@ -180,7 +180,6 @@ export function upstream({ name, url, prefix, timeoutMs = UPSTREAM_TIMEOUT_MS, i
         clearTimeout(timer);
       }
     },
-    /** The response for the client. */
     passedBack({ body, status, headers: received }: Response): Response {
       const headers = headersWithout(received, [...HOP_BY_HOP, ...ORIGIN_HEADERS]);
       const location = headers.get('location');

@@ -14,7 +14,6 @@ import type { ReadNow, Snapshots } from '../store/read/snapshots.ts';
 import { ApiError, type ParameterLocation } from './errors.ts';
 import { textReader } from './parameters.ts';
 
-/** Response header: height of the snapshot. */
 export const HEIGHT_HEADER = 'stackside-height';
 /** Request header: minimum height of the snapshot. */
 export const MIN_HEIGHT_HEADER = 'stackside-min-height';

@@ -74,7 +74,6 @@ export function jsonOf(body: unknown): string {
   return writer.take();
 }
 
-/** Characters of a part. */
 const PART = 250_000;
 /** Maximum number of characters of an answer: a longer one takes too much time and memory. */
 const MAX_CHARACTERS = 64_000_000;
@@ -127,7 +126,6 @@ function hasText(value: unknown): boolean {
 /** Lists from this length on are written item by item, even if each item is small. */
 const LONG_LIST = 1_000;
 
-/** Serializes a lazy value; returns other values unchanged. */
 const resolveLazy = (value: unknown): unknown => (value instanceof LazyValue ? resolveLazy(value.serialized()) : value);
 
 const isList = (body: unknown): body is { results: readonly unknown[] } =>
@@ -141,7 +139,6 @@ interface Container {
   value: Readonly<Record<string, unknown>> | readonly unknown[];
   /** Names of an object's members; null for an array. */
   names: readonly string[] | null;
-  /** Index of the next member. */
   next: number;
   /** The character before the next member. */
   separator: '[' | '{' | ',';

@@ -157,7 +157,6 @@ const HEIGHT_STATUSES = /^([23]..|404)$/;
 /** Statuses of responses that may have nothing older than a block. */
 const HISTORY_STATUSES = /^(200|304)$/;
 
-/** Adds the headers of a route that reads the index to its responses. */
 function withHeaders(responses: Record<string, Body>, history: HistoryRequirement): Record<string, Body> {
   const height = { [HEIGHT_HEADER]: { $ref: '#/components/headers/Height' } };
   const both = { ...height, [HISTORY_HEADER]: { $ref: '#/components/headers/HistoryFrom' } };
@@ -182,7 +181,6 @@ export interface RecordedExample {
 /** A route's operation in the document. */
 type Operation = ReturnType<typeof operation>;
 
-/** Adds a recorded request to an operation. */
 function withExample(operation: Operation, { parameters = {}, body }: RecordedExample): Operation {
   const { requestBody } = operation;
   const schema = schemaOf(requestBody);

@@ -96,7 +96,6 @@ export interface Address {
   family: 4 | 6;
 }
 
-/** Resolves a name to all its addresses. */
 type Resolve = (host: string) => Promise<Address[]>;
 
 /** Resolves a name with the system's resolver. @throws the resolver's error */

@@ -116,7 +116,6 @@ function stringReader({ pattern, minLength, maxLength, rule }: TSchema): ReadTex
 /** Returns a parameter's text as it was sent, percent-decoded; null if it wasn't sent. */
 export type SentText = (name: string) => string | null;
 
-/** The texts of a request's parameters. */
 interface RequestTexts {
   sent: SentText;
   /** A parameter's values in the form that its schema encodes; empty if it is missing or invalid. */
@@ -331,7 +330,6 @@ interface Pair {
   value: string | null;
 }
 
-/** The names and values of a query, in its order. */
 function parsePairs(query: string): Pair[] {
   const pairs: Pair[] = [];
   for (const pair of query.split('&')) {

@@ -45,7 +45,6 @@ export function readKeysOf(file: string | null, perMinute: number | null): ReadK
   throw new OperatorError(`${file} has no keys, and --rate-limit 0 requires one.`, 'Add a key, or raise --rate-limit.');
 }
 
-/** A client as it is counted. */
 interface Client {
   /** Name of the client's key; null for an address. */
   key: string | null;
@@ -192,7 +191,6 @@ export interface RateLimiterOptions {
 /** Names of the limits in `RateLimit` and `RateLimit-Policy` (draft-ietf-httpapi-ratelimit-headers). */
 const policyOf = ({ key }: Client): string => (key === null ? '"address"' : '"key"');
 
-/** Returns the headers with the client's quota. */
 const quotaHeaders = (client: Client, { perMinute, remaining, reset }: Quota): Record<string, string> => ({
   'ratelimit-policy': `${policyOf(client)};q=${perMinute};w=60`,
   ratelimit: `${policyOf(client)};r=${remaining};t=${reset}`,

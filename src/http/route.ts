@@ -32,7 +32,6 @@ export interface RequestMetrics {
 
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'ALL';
 
-/** The types that a declaration determines. */
 interface RouteTypes {
   params: TProperties;
   query: TProperties;
@@ -168,7 +167,6 @@ function costOf({ cost, long = false, access }: Declaration): number {
   return long ? LONG_COST : 1;
 }
 
-/** Parts of a declaration, with their defaults. */
 type RouteSettings = Required<
   Pick<Declaration, 'method' | 'path' | 'query' | 'mainThread' | 'snapshot' | 'history' | 'hidden'>
 >;
@@ -176,7 +174,6 @@ type RouteSettings = Required<
 export interface Route extends RouteSettings {
   deprecated: Deprecation | null;
   countedAs: ((request: Request) => string) | null;
-  /** The route's OpenAPI operation. */
   detail: ReturnType<typeof operation>;
   /** Makes the handler of the route's requests; the handler neither throws nor rejects. */
   serve(context: RouteContext): (request: Request) => Answer;
@@ -307,7 +304,6 @@ function readersOf(
   return { readParams, parseRequest, readBody };
 }
 
-/** Makes a response from the data that a request read. */
 type MakeResponse = () => Answer;
 
 /** The tags of a response that clients and the cache may store. */
@@ -338,7 +334,6 @@ function requestAnswerer(
     return tag(from === null ? state : `${state}-since-${from}`);
   }
 
-  /** Makes the response of a whole text. */
   function wholeText(text: string, { request, target }: RouteRequest, tags: Tags | null): Response {
     const etag = tags?.etag ?? null;
     const isCompressed = isCompressible && text.length >= MIN_COMPRESSED_LENGTH;
@@ -466,7 +461,6 @@ const routerPath = (path: string): string =>
     .map((segment, place) => (segment.startsWith('{') ? `:p${place}` : segment))
     .join('/');
 
-/** Makes the function that counts a route's responses. */
 function counter({ method, path, countedAs }: Route, metrics: RequestMetrics) {
   if (countedAs === null) {
     const count = metrics.route(method, path);

@@ -56,7 +56,6 @@ export type ControlFrame = typeof PING | typeof PONG;
 export type Received = string | Buffer | ControlFrame;
 interface Queue {
   messages: Received[];
-  /** Sum of the messages' sizes. */
   size: number;
 }
 
@@ -177,7 +176,6 @@ export interface ConnectionMetrics {
   sent(kind: TopicKind): void;
 }
 
-/** Metrics of both realtime protocols. */
 export interface LiveMetrics {
   connections(protocol: Protocol): ConnectionMetrics;
   /** Registers the gauge of subscriptions. @param counts reads the number of subscriptions by topic */

@@ -138,7 +138,6 @@ export function socketIo(options: SocketIoOptions) {
         checkProbe(socket, message);
         engine.onWebSocketMessage(socket, message);
       }, ends(socket)),
-    /** Counts a control frame. */
     receivedControlFrame: (socket: WebSocket) => guard(() => socket.data.count(1), ends(socket)),
     closed: (socket: WebSocket, code: number, reason: string) =>
       guard(() => engine.onWebSocketClose(socket, code, reason), ends(socket)),

@@ -225,10 +225,8 @@ export function createSubscriptions() {
       first = call;
     },
 
-    /** Whether any subscription has one of these kinds of topics. */
     any: (...kinds: readonly TopicKind[]): boolean => kinds.some((kind) => counts[kind] > 0),
     has: ({ key }: Topic): boolean => byKey.has(key),
-    /** Returns the topics of a kind that have subscribers. */
     topics: (kind: TopicKind): Topic[] =>
       counts[kind] === 0 ? [] : [...byKey.values()].flatMap(({ topic }) => (topic.kind === kind ? topic : [])),
 
@@ -243,7 +241,6 @@ export function createSubscriptions() {
       return all.length;
     },
 
-    /** The number of subscriptions, by kind of topic. */
     counts: (): Record<TopicKind, number> => ({ ...counts }),
   };
 }

@@ -187,7 +187,6 @@ const invalidParams = (id: Id, data: string) => failure(id, { message: 'Invalid 
 const longerThan = (name: string, limit: number): string => `${name} must NOT have more than ${limit} characters`;
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 
-/** The subscription in the parameters, or the error text. */
 function parseSubscription(params: unknown): Subscription | string {
   const event = isObject(params) ? params.event : undefined;
   if (!isObject(params) || typeof event !== 'string' || event === '') {

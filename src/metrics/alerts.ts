@@ -58,7 +58,6 @@ const above = (bound: number, metric: string, how: Partial<Condition> = {}): Con
   ...how,
 });
 
-/** Makes a function that selects the values whose label matches a pattern. */
 const having = (label: string, pattern: RegExp) => (values: readonly LabeledValue[]) =>
   values.filter(({ labels }) => pattern.test(labels[label] ?? ''));
 

@@ -4,7 +4,6 @@ import type { HookCounters, HookTimers } from '../hooks/reporting.ts';
 import type { HookGauges } from '../hooks/service.ts';
 import { collected } from './collected.ts';
 
-/** Name and help of each counter. */
 const counts: Readonly<Record<keyof HookCounters, readonly [name: string, help: string]>> = {
   evaluatedBlocks: ['chainhooks_evaluated_blocks_total', 'Blocks evaluated for live chainhooks'],
   matches: ['chainhooks_occurrences_total', 'Blocks that matched a chainhook, counted once per chainhook'],

@@ -127,7 +127,6 @@ export class LastHour {
     };
   }
 
-  /** Sets the function that reads the counters of deliveries' outcomes. */
   follow(hooks: () => Pick<HookCounters, 'delivered' | 'failed'>): void {
     this.#hooks = hooks;
     this.#last = { ...this.#last, ...hooks() };
@@ -163,7 +162,6 @@ export class LastHour {
     this.#attempts = noAttempts();
   }
 
-  /** Returns the samples, oldest first. */
   samples(): readonly Sample[] {
     return this.#samples;
   }

@@ -91,7 +91,6 @@ export type IntakeResult =
   /** `refusal` is null for errors that don't concern the chain. */
   | { outcome: 'rejected' | 'failed'; error: unknown; refusal: Refusal | null };
 
-/** Accepts an event. */
 export type Intake = (event: ReceivedEvent) => Promise<IntakeResult>;
 
 const MAX_CAUSES = 10;

@@ -32,7 +32,6 @@ export const factKinds = [
 ] as const;
 export type FactKind = (typeof factKinds)[number];
 
-/** A canonical block. */
 export interface BlockAt {
   height: number;
   /** Index block hash. */
@@ -289,7 +288,6 @@ const isInBody = ({ raw }: BlockTransaction): boolean =>
 /** Offset after the version and the chain ID. */
 const CHAIN_ID_END = 5;
 
-/** A block that a node sent. */
 type NodeBlock = ReturnType<typeof decodeNakamotoBlock> | NoAnswer;
 
 /** Requests a block. @param id bare hex, or `height/` and a height, with a query @throws NodeUnreachableError */

@@ -22,7 +22,6 @@ import { answerOrThrow, NoAnswer, nodeBlock, requestSortition, type ThrottledNod
 import { olderTenures, requestHistoryStart } from './history.ts';
 import { BlockMaker, FILLED_FROM, IncompleteBlockError, type Parent, type ParentChain } from './replay.ts';
 
-/** Log events of a server that fills gaps. */
 export type FillEvent =
   | { event: 'gap_filling'; to_height: number; index_block_hash: string }
   /** `burn_blocks` is the number of filled Bitcoin blocks, which have no payouts. */
@@ -49,7 +48,6 @@ export interface FillOptions {
   signal?: AbortSignal;
 }
 
-/** Numbers of filled blocks. */
 export interface FillResult {
   blocks: number;
   /** Number of Bitcoin blocks. They lack payouts. */
@@ -202,7 +200,6 @@ export async function fillTo(
     throw new IncompleteBlockError(header.chainLength, blockId, 'the node does not return the block below it');
   }
 
-  /** Returns the unknown blocks up to a block, the lowest first. */
   async function unknownUpTo(top: BlockPosition): Promise<BlockPosition[]> {
     const blocks: BlockPosition[] = [];
     for (let block = top; !isKnown(block.indexBlockHash) && block.height >= lowest; ) {

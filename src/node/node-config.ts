@@ -60,7 +60,6 @@ export function parseNodeConfig(text: string, file: string): NodeConfig {
 /** Reads a node's configuration. @throws OperatorError if it can't be read or is invalid */
 export const readNodeConfig = (file: string): NodeConfig => parseNodeConfig(fileText(file, `Check ${FLAG}.`), file);
 
-/** Settings for the node's token. */
 interface TokenSettings {
   nodeAuthFile: string | null;
   nodeConfig: string | null;

@@ -47,7 +47,6 @@ export class IncompleteBlockError extends Error {
   }
 }
 
-/** The parent of a block that is being made. */
 export type Parent = Pick<
   Block,
   | 'height'
@@ -75,7 +74,6 @@ export interface ParentChain {
   maturity(branch: Uint8Array): Promise<number | null>;
 }
 
-/** A completed block. */
 export interface FilledBlock {
   /** JSON of the `/new_block` event. */
   text: string;
@@ -118,7 +116,6 @@ const Pox = Type.Object({
 
 const MapEntry = Type.Object({ data: Type.String() });
 
-/** A block's change of an account. */
 interface AccountChange {
   /** Change in micro-STX. */
   total: bigint;
@@ -159,7 +156,6 @@ const statusOf = (transaction: ReplayedTransaction): string => {
   return fromHex(result_hex)[0] === ERROR_RESPONSE ? 'abort_by_response' : 'success';
 };
 
-/** A transaction of the event. */
 interface PostedTransaction {
   raw: Uint8Array;
   status: string;
@@ -257,7 +253,6 @@ class StateAfter {
   }
 }
 
-/** The data for making a block. */
 interface Context {
   decoded: NakamotoBlock;
   parent: Parent;
@@ -267,7 +262,6 @@ interface Context {
   failure: (reason: string) => IncompleteBlockError;
 }
 
-/** A block without its rewards. */
 interface Unrewarded extends Context {
   /** Members of the block's event, without its rewards. */
   event: object;

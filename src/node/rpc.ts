@@ -23,7 +23,6 @@ const Info = Type.Object({
   stacks_tip_consensus_hash: Type.Optional(Type.String({ pattern: '^[0-9a-f]{40}$' })),
 });
 
-/** The node's chain tip. */
 export interface NodeInfo {
   chainId: number;
   height: number;

@@ -58,7 +58,6 @@ interface NodeCalls {
 const callerOf = (contract: string): string =>
   /^S[PM]/.test(contract) ? 'SP000000000000000000002Q6VF78' : 'ST000000000000000000002AMW42H';
 
-/** Reports whether the node responds at all. */
 async function isThere({ node, signal }: NodeCalls): Promise<boolean> {
   try {
     await node.request('/v2/info', { signal });

@@ -106,7 +106,6 @@ async function readBytes(path: string, maxBytes: number): Promise<Uint8Array | n
   }
 }
 
-/** Permissions of a public directory and of its files. */
 const [PUBLIC_DIRECTORY_MODE, PUBLIC_FILE_MODE] = [0o755, 0o644];
 
 /** Gives a new file or directory these permissions, also if the umask forbids them. */

@@ -18,7 +18,6 @@ export const compressPart = (bytes: Uint8Array): Promise<Buffer> =>
 /** Returns the hash that verifies a part. @param bytes of the decompressed part */
 export const hashOfPart = (bytes: Uint8Array): string => new Bun.CryptoHasher('sha256').update(bytes).digest('hex');
 
-/** A location with files that are read by name. */
 export interface ObjectSource {
   /** The location in messages, without passwords and keys. */
   readonly location: string;
@@ -40,7 +39,6 @@ export interface ObjectStoreReads extends ObjectSource {
   readonly listsAtOnce?: true;
 }
 
-/** A store that can also write its files, one by one. */
 export interface ObjectStore extends ObjectStoreReads {
   /** Checks that the store can probably be written, without writing: its directory can be made, or its bucket answers. */
   check(): Promise<void>;
@@ -49,7 +47,6 @@ export interface ObjectStore extends ObjectStoreReads {
    * @returns whether it was written; after a lost response, false may mean that a previous attempt has written it
    */
   create(name: string, bytes: Uint8Array): Promise<boolean>;
-  /** Writes a file. Replaces a file with the same name. */
   write(name: string, bytes: Uint8Array): Promise<void>;
   /** Removes a file, if it exists. */
   remove(name: string): Promise<void>;

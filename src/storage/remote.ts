@@ -8,7 +8,6 @@ import { percentDecoded } from '../codec/utf8.ts';
 import type { ObjectSource, ObjectStore } from './object-store.ts';
 import { deleteFile, getFile, putFile, putNewFile, type Refusal, type Transfer } from './transfer.ts';
 
-/** Statuses for a missing file. */
 const MISSING: ReadonlySet<number> = new Set([404, 410]);
 
 /** Returns a URL for messages, without user, password and query, which may be secrets. */

@@ -158,7 +158,6 @@ function addUnits(stored: readonly StoredMovement[], units: Map<string, Unit>, r
   return rows;
 }
 
-/** The columns of CSV, and their values. */
 const columns: Readonly<Record<string, (row: MovementWithUnit) => CsvValue>> = {
   time: ({ time }) => isoTime(time),
   block_height: ({ height }) => height,

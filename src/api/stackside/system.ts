@@ -40,7 +40,6 @@ export const InspectionsState = named('InspectionsState', {
   check: nullable(Type.Object({ ...common, findings: Type.Array(CheckFinding) })),
   tables: nullable(Type.Object({ ...common, sizes: Type.Array(TableSize) })),
 });
-/** The newest inspection of each kind. */
 export type InspectionsState = Static<typeof InspectionsState>;
 
 /** The inspections of a process. One runs at a time, since each reads the whole index. */
@@ -52,7 +51,6 @@ export interface Inspections {
   cancel(): boolean;
 }
 
-/** The routes of inspections. */
 function inspectionRoutes(family: OperatorFamily<SystemApi>) {
   const path = '/stackside/v1/inspections';
   return [
@@ -243,7 +241,6 @@ const refreshRoute = (family: OperatorFamily<SystemApi>) =>
 /** Requests a base of the archive. @returns the present bases, or the reason why the server can't make one */
 export type RequestBase = () => ArchiveBase | string;
 
-/** Creates the route that requests a base. */
 const baseRoute = (family: OperatorFamily<SystemApi>) =>
   route({
     ...family,

@@ -144,7 +144,6 @@ function waitReason(reason: PendingAwaits) {
 
 const NOT_WAITING = 'Transaction not found: it is neither pending nor dropped';
 
-/** Number of transactions in each fee range. */
 function rangesOf(offered: readonly OfferedFee[]) {
   return BOUNDS.map((from, index) => {
     const to = BOUNDS[index + 1] ?? null;
@@ -153,7 +152,6 @@ function rangesOf(offered: readonly OfferedFee[]) {
   });
 }
 
-/** Routes of pending transactions. */
 export const mempoolState = [
   route({
     path: '/stackside/v1/mempool',

@@ -14,7 +14,6 @@ const countedTypes = ['token_transfer', 'smart_contract', 'contract_call', 'pois
 
 type CountedType = (typeof countedTypes)[number];
 
-/** Makes an object with a value for each counted type. */
 const byType = <T>(make: (type: CountedType) => T) =>
   Object.fromEntries(countedTypes.map((type) => [type, make(type)])) as Record<CountedType, T>;
 

@@ -101,7 +101,6 @@ function text(value: StackingPrint['data'][string]): string | null {
   return value instanceof Uint8Array ? toHex(value) : String(value);
 }
 
-/** A print of a stacking contract with its fields. */
 function stackingEvent({ print, ...event }: StoredStackingEvent): Static<typeof StackingEvent> {
   const data = Object.fromEntries(Object.entries(print.data).map(([name, value]) => [name, text(value)]));
   const serialized = {

@@ -53,7 +53,6 @@ function withTransaction<
   return [Type.Union(schemas, { $id }), serializeItem] as const;
 }
 
-/** An instance that a principal holds. */
 const [NftHolding, nftHolding] = withTransaction(
   'NftHolding',
   object<StoredNftHolding>()({

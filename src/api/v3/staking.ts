@@ -151,7 +151,6 @@ const [Rewards, rewards] = object<StoredRewards>('StakingRewards')({
   }),
 });
 
-/** A principal's stake in STX and bonds. */
 const [PrincipalStaking, principalStaking] = object<StakingSummary>('PrincipalStaking')({
   stx: object<StakingSummary>()({
     locked: [MicroStx, ({ stx }) => stx.locked.toString()],

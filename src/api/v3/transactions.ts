@@ -230,7 +230,6 @@ const parseAmount = (text: string | undefined): bigint | null => {
   return amount !== null && amount > MAX_AMOUNT ? MAX_AMOUNT : amount;
 };
 
-/** Conditions on mined and pending transactions. */
 const commonConditions = {
   type: TransactionTypes,
   sender: Type.Optional(AddressParameter),

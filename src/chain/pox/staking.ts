@@ -128,7 +128,6 @@ export type StakingChange =
 
 export type StakingChangeOf<Kind extends StakingChange['kind']> = Extract<StakingChange, { kind: Kind }>;
 
-/** One topic of a contract. */
 export interface StakingTopic {
   name: string;
   /** Parses a print's fields. @throws PayloadError if they don't match the topic */

@@ -113,7 +113,6 @@ export async function startApiService(options: ApiServiceOptions): Promise<ApiSe
 const viaOf = (internalToken: string): string =>
   `stackside-${new Bun.CryptoHasher('sha256').update(internalToken).digest('hex').slice(0, 16)}`;
 
-/** The proxy of each prefix. */
 function prefixForwards(settings: Settings, via: string): PrefixForward[] {
   const prefixes = parseProxyPrefixes(settings.proxyPrefix);
   if (prefixes === null) throw new Error('prefixes are checked when the settings are read');

@@ -17,7 +17,6 @@ import { crash, type ServerContext } from './server-context.ts';
 /** Metrics of a registry, for aggregation with others. */
 export type ThreadMetrics = MetricObjectWithValues<MetricValue<string>>[];
 
-/** A thread's data at its start. */
 export interface ThreadStart {
   settings: Settings;
   port: number;
@@ -29,9 +28,7 @@ export interface ThreadStart {
   internalToken: string;
   /** Shared memory with the counts of clients' requests, for their limits. */
   rates: SharedArrayBuffer;
-  /** Shared memory with the counts of requests. */
   requests: SharedArrayBuffer;
-  /** Shared memory with the count of commits. */
   commits: SharedArrayBuffer;
   /** Whether the log is for people; the main thread prints it then. */
   log: { pretty: boolean; colors: boolean };
@@ -47,7 +44,6 @@ export type FromThread =
   | { kind: 'listening'; url: string }
   | { kind: 'refused'; error: ErrorMessage }
   | { kind: 'crashed'; cause: string }
-  /** A line of the log. */
   | { kind: 'said'; line: string }
   | { kind: 'report'; id: number; report: Reports[keyof Reports] }
   | { kind: 'stopped' };
@@ -70,7 +66,6 @@ class ApiThread {
   readonly #listening = Promise.withResolvers<string>();
   readonly #stopped = Promise.withResolvers<void>();
   readonly #clock: Clock;
-  /** Functions that wait for a report, by the number of the request. */
   readonly #waiting = new Map<number, (report: Reports[keyof Reports]) => void>();
   #requests = 0;
 

@@ -82,7 +82,6 @@ export interface MainThreadParts {
   steering: Steering | null;
 }
 
-/** The parts of an API thread. */
 export const noMainThreadParts: MainThreadParts = {
   server: null,
   system: null,
@@ -125,7 +124,6 @@ export interface ApiOptions extends MainThreadParts {
   addressOf: AddressOf;
 }
 
-/** Reads the public description of the server. */
 export interface ServerReadings {
   status(): Promise<ServerStatus>;
   history(): ServerHistory;

@@ -6,7 +6,6 @@ import { type ErrorMessage, errorOfMessage, TemporaryError } from '../../base/er
 import { startThread, type Thread } from '../../base/thread.ts';
 import { archiveThreadUrl } from '../../thread-urls.ts';
 
-/** The parameters that such a thread starts with. */
 export interface ArchiveThreadStart {
   directory: string;
   location: string;
@@ -14,7 +13,6 @@ export interface ArchiveThreadStart {
   isPublic: boolean;
 }
 
-/** A base that an archive has. */
 export interface BaseSummary {
   entry: number;
   height: number;

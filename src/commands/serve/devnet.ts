@@ -289,7 +289,6 @@ function toNodeOptions(settings: DevnetSettings, clock: Clock, log: Log): NodeOp
   };
 }
 
-/** Returns the settings of the server that a devnet runs. */
 const toServerSettings = (settings: DevnetSettings, node: SimulatedNode, nodeRpc: string): Settings => ({
   // Settings that a devnet doesn't have get the defaults of a server.
   ...readSettings({}, {}),

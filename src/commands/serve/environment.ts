@@ -28,7 +28,6 @@ export interface Environment {
   nodeRpc: (url: string) => NodeRpc;
   /** Sends requests to URLs that strangers choose. */
   send: Send;
-  /** Rules of deliveries that differ from the defaults. */
   deliveryRules: Partial<Pick<DeliveryRules, 'timeoutMs' | 'retryCapMs' | 'concurrency'>>;
   /** Limits of realtime clients that differ from the defaults. */
   clientLimits: Partial<ClientLimits>;

@@ -143,7 +143,6 @@ export function startBelowTip({ ingest: { history }, filling, node, clock, log }
     failed: ({ message: reason }) => log({ event: 'history_starting', from_height: null, reason, remedy: START_NODE }),
   });
   return {
-    /** Makes a function that receives the node's events. */
     around:
       (receive: (event: ReceivedEvent) => Outcome | Promise<Outcome>) =>
       async (event: ReceivedEvent): Promise<Outcome> => {

@@ -83,7 +83,6 @@ export function serverOperations(options: OperationsOptions): ServerOperations {
 
   const stateOfIndex = (): IndexState => readOrFailure(readState).read ?? NO_INDEX;
 
-  /** Returns a registry with the current metrics of all threads. */
   async function currentRegistry(): Promise<Pick<Registry, 'metrics' | 'getMetricsAsJSON'>> {
     const [state, nodeHeight, others] = await Promise.all([stateOfIndex(), nodeHeightOf(node), threads()]);
     setState({ ...state, nodeHeight, files: fileSizes(directory) });
@@ -209,7 +208,6 @@ export interface SystemStateOptions {
   settings: Settings;
   sources: Sources;
   listeners: SystemState['listeners'];
-  /** Number of API threads. */
   threads: number;
   valueIndexes: readonly ValueIndex[];
 }

@@ -32,13 +32,11 @@ import { watchState } from './state-watch.ts';
 import { openWritableIndex } from './writable-index.ts';
 import { startWriterServices } from './writer-services.ts';
 
-/** Additional options of a server. */
 export interface StartOptions {
   /** Controls the simulated node. */
   steering?: Steering | null;
   /** The token that the sBTC faucet sends; default: the test network's. */
   sbtcAsset?: string;
-  /** Sources of the settings' values. */
   sources?: Sources;
 }
 

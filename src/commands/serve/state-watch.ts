@@ -32,7 +32,6 @@ export interface StateWatchOptions {
   chainId: number | null;
   /** The writer's health; null if this process only reads. */
   health: Pick<WriterHealth, 'failing'> | null;
-  /** Whether this process is a host of a cluster. */
   isHost: boolean;
   /** How far a host of a cluster is behind its log; null if it isn't. */
   lag: () => StateReadings['log'];

@@ -117,9 +117,7 @@ function warnOfCluster(directory: string, { hooks }: Ingest, log: Log): void {
   log({ event: 'setup_warning', problem, remedy });
 }
 
-/** A request to the thread to copy a log. */
 export interface CopyLog {
-  /** Path of the database file. */
   path: string;
 }
 
@@ -131,7 +129,6 @@ export interface CopyResult extends CopyLog {
 /** @param crashed called with the cause if the thread ends by itself */
 function checkpointClient(crashed: (cause: unknown) => void) {
   let thread: Thread<CopyLog> | null = null;
-  /** Running copies, by path. */
   const copies = new Map<string, PromiseWithResolvers<boolean>>();
 
   function resolveCopy({ path, isCopied }: CopyResult): void {

@@ -27,9 +27,7 @@ import { alertsState, systemState } from './server-readings.ts';
 
 interface WriterServicesOptions extends Pick<ReceivingParts, 'cluster' | 'ended'> {
   sbtcAsset: string | undefined;
-  /** Sources of the settings' values. */
   sources: Sources;
-  /** Reads the log events of the API threads. */
   logs: () => Promise<(ThreadLog | null)[]>;
 }
 
@@ -51,7 +49,6 @@ export async function startWriterServices(context: ServerContext, ingest: Ingest
   return { faucets, archiving, receiving, listeners, system };
 }
 
-/** The archive of a server, with its bases. */
 interface ServedArchive extends Service {
   status: () => ServerStatus['archive'];
   requestBase: RequestBase;

@@ -42,7 +42,6 @@ export interface SnpOptions {
   url: string;
   /** Prefix of keys: empty, or ends with `:`. */
   prefix: string;
-  /** Sequence numbers of messages to skip. */
   skip: readonly number[];
   intake: Intake;
   /** Position up to which a source was read, from `Ingest.imported`. */

@@ -95,7 +95,6 @@ export function privateContentIn(
   return rows.every((row) => Array.isArray(row) && row[index] === 0) ? null : `a value for ${name}.${zero}`;
 }
 
-/** A row as text. */
 export interface RowLine {
   /** Value of the column that grows; null if any row of the table may change. */
   at: number | null;
@@ -105,7 +104,6 @@ export interface RowLine {
 
 /** The position of an index in the journal and the chain. */
 export interface BaseState {
-  /** Version of its schema. */
   schema: number;
   position: Head;
   chainId: number;
@@ -120,7 +118,6 @@ export interface BaseSnapshot extends Disposable {
   /** Null before the first block, and if only a rebuild can fill data that an upgrade added. */
   readonly state: BaseState | null;
   readonly tables: readonly BaseTable[];
-  /** Whether a block is canonical. */
   isCanonical(height: number, indexBlockHash: Uint8Array): boolean;
   /** Reads the rows of a table in their order. @param after reads only rows above this value of the column that grows; null for all */
   rows(table: BaseTable, after: number | null): Generator<RowLine>;

@@ -108,7 +108,6 @@ export function* valueIndexProblems(db: Database): Generator<string> {
   for (const { index_id } of strays.iterate()) yield `entries of index ${index_id}, which doesn't exist`;
 }
 
-/** Checks the indexes in one snapshot. */
 function checkValueIndexes(run: CheckRun, directory: string): void {
   using db = openReader(directory);
   db.run('BEGIN');

@@ -86,7 +86,6 @@ export class CheckRun {
     return result.problems.length === 0;
   }
 
-  /** Reports progress of the present check. */
   reportProgress(detail: string): void {
     this.watch.at(this.name, { number: this.started, of: this.total }, detail);
   }
@@ -96,7 +95,6 @@ export class CheckRun {
     this.watch.found(result);
   }
 
-  /** Number of checks with problems. */
   get findings(): number {
     return this.results.filter(({ problems }) => problems.length > 0).length;
   }

@@ -217,7 +217,6 @@ function requireComparable(directory: string, position: Head): void {
 
 interface DeepCheck {
   directory: string;
-  /** Makes the state machine of commands. */
   machine: ComposeMachine;
 }
 

@@ -40,7 +40,6 @@ interface Options {
   onUnknownKind?: (unknown: EffectOf<'unknown_kind'>) => void;
 }
 
-/** The writer of each kind of effect. */
 type Writers = { [Kind in Effect['kind']]: (effect: EffectOf<Kind>) => void };
 
 /** Number of effects after which garbage is collected: only few blocks, such as the first, have more. */

@@ -4,7 +4,6 @@ import type { Sign } from '../../chain/effect.ts';
 import { query } from '../rows/statement.ts';
 import { type KeyOf, type NewRow, type StoredRow, type TableShape, table } from '../rows/table.ts';
 
-/** Position and index of an event. */
 export interface EventPlace {
   position: number;
   index: number;

@@ -25,7 +25,6 @@ interface CachedRow<R> {
 /** Maximum number of cached rows of a table; rows of accounts then take some 4 MB. */
 const MAX_CACHED = 8_000;
 
-/** The statements that read and write rows of a table. */
 function statements<S extends TableShape>(db: Database, shape: S) {
   const { name, key, columns } = shape;
   const where = key.map((column, i) => `${column} = ?${i + 1}`).join(' AND ');

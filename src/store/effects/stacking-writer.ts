@@ -34,7 +34,6 @@ const commitmentsFor = `stacking_terms WHERE stacker_id = ?1 AND role = ${TERM.c
 
 const toColumn = (height: bigint | null): number | null => (height === null ? null : heightOfUint(height));
 
-/** Updates the stackers of reward cycles from the terms. */
 function cycleStackers(db: Database) {
   const newestTerm = query<TermRow, [number, number, number]>`
     SELECT position, event_index, locked, address, signer_key, pool_id, pox_address FROM ${termsFor}

@@ -118,7 +118,6 @@ function stakeWriter(db: Database, { principals }: Dictionaries) {
 
 type Position = Stored<'bond_positions'>;
 
-/** Writes bonds and their allowances. */
 function bondWriter(db: Database, { principals }: Dictionaries, totals: BondTotalsWriter) {
   const addBond = inserterIfAbsent(db, bondsTable);
   const removeBond = query<null, [number, number, number]>`
@@ -181,14 +180,12 @@ const afterWithdrawal =
     active: active === 1,
   });
 
-/** Writes the positions of stakers in bonds. */
 function bondPositionWriter(db: Database, { principals }: Dictionaries, totals: BondTotalsWriter, stakes: StakeWriter) {
   const positions = history(db, bondPositionsTable);
   const registrations = table(db, bondRegistrationsTable);
   const schedule = query<BondSchedule, [number]>`
     SELECT first_cycle, start_height, unlock_cycle, unlock_height FROM bonds WHERE bond_index = ?1`.prepared(db);
 
-  /** Changes a position, and adds the differences to the sums of its bond. */
   function withSums(key: { staker_id: number; bond_index: number }, registered: number, change: () => void): void {
     const before = positions.current(key);
     change();
@@ -313,7 +310,6 @@ const NO_SUMS = { allowed: 0, capacity: '0', registered: 0, btc_locked: '0', stx
 
 type BondTotalsWriter = ReturnType<typeof bondTotals>;
 
-/** Writes the sums of bonds. */
 function bondTotals(db: Database) {
   const find = query<TotalsRow, [number]>`
     SELECT ${SUM_COLUMNS.join(', ')} FROM bonds WHERE bond_index = ?1`.prepared(db);
@@ -341,7 +337,6 @@ function bondTotals(db: Database) {
 const CYCLE_SUMS = ['bonds', 'stakes', 'reserve', 'claimed'] as const;
 type CycleSum = (typeof CYCLE_SUMS)[number];
 
-/** Writes the rewards of reward cycles. */
 function cycleRewardsWriter(db: Database) {
   const find = query<Stored<'cycle_rewards'>, [number]>`SELECT * FROM cycle_rewards WHERE cycle = ?1`.prepared(db);
   const set = upserter(db, cycleRewardsTable, { replaced: CYCLE_SUMS });

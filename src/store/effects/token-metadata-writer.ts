@@ -93,9 +93,7 @@ export function tokenRows(db: Database) {
     job: (contractId: number, tokenId: string, work: TokenWork) => findJob.get(contractId, tokenId, TOKEN_WORK[work]),
     putJob,
     removeJob,
-    /** Adds to the number of contracts of a family. */
     countContracts,
-    /** Adds to the number of tokens of a family. */
     countTokens,
     queue,
 
@@ -114,7 +112,6 @@ export function tokenRows(db: Database) {
       countTokens(family, -1);
     },
 
-    /** Begins to queue all tokens of a contract, one after the other. */
     queueAll({ contract_id, queued_up_to, is_forced }: TokenContractRow, isForced: boolean): void {
       const forced = isForced || (queued_up_to !== null && is_forced === 1);
       setQueueing.run(contract_id, ALL_TOKENS, Number(forced));
@@ -248,7 +245,6 @@ export function metadataWriters(db: Database, { principals, assets }: Dictionari
     }
   }
 
-  /** The token ids that a notification is about. */
   function tokenIds(row: TokenContractRow, tokens: readonly bigint[] | null): string[] {
     if (tokens !== null) return tokens.map(storedTokenId);
     return [isOf(row, 'ft') ? FT_TOKEN_ID : ALL_TOKENS];

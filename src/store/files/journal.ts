@@ -216,7 +216,6 @@ function requireEnds(db: Database, file: string): void {
   if (first !== null && first !== 1) throw new JournalDamagedError(file, `it begins with event ${first}`);
 }
 
-/** Number of the entries of a path. */
 interface PathCount {
   path: string;
   entries: number;
@@ -261,7 +260,6 @@ function journalReads(db: Database, file: string) {
         return first === null || last === null ? null : { first: first.received_at, last: last.received_at };
       }),
 
-    /** The error of a missing entry. */
     missing: (id: number): OperatorError => entryError(file, id, 'is missing'),
 
     /** The chain value of an event; null if there is no such event. */

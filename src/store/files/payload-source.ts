@@ -6,7 +6,6 @@ import type { Network } from '../../chain/network.ts';
 import { blockOfText } from '../../chain/normalise.ts';
 import { toHex } from '../../codec/hex.ts';
 
-/** Reads entries of a journal by their id. */
 export interface EntryReader {
   read(id: number): { text: string } | undefined;
 }

@@ -63,7 +63,6 @@ export const secondaryIndexes = [
 
 type SecondaryIndex = (typeof secondaryIndexes)[number];
 
-/** Returns the given indexes that a file lacks. */
 function missingIn<Name extends string>(db: Database, names: readonly Name[]): Name[] {
   const rows = db.query<{ name: string }, []>("SELECT name FROM sqlite_schema WHERE type = 'index'").all();
   const present = new Set(rows.map(({ name }) => name));
@@ -96,7 +95,6 @@ export function leaveOutWritersIndexes(db: Database): void {
 export const makeWritersIndexes = (db: Database, path: string): Generator<SecondaryIndexProgress> =>
   makeIndexes(db, path, writersIndexes);
 
-/** An index that is about to be made. */
 export interface SecondaryIndexProgress {
   index: string;
   /** Number of the index among those to make, from 1 on. */
@@ -107,7 +105,6 @@ export interface SecondaryIndexProgress {
   bytes: number;
 }
 
-/** A count of pages, and their size. */
 interface Pages {
   pages: number;
   size: number;

@@ -139,7 +139,6 @@ export interface DataState {
   chainId: number | null;
   /** Null before the first block. */
   tip: { height: number; indexBlockHash: Uint8Array } | null;
-  /** Position of the index. */
   position: Head;
   /** Identity of the log in hex; null before the first entry. */
   identity: string | null;

@@ -65,7 +65,6 @@ export function backfillReads(db: Database) {
     get: (id: number): Backfill | undefined => optional(byId.get(id), toBackfill),
     /** Ids of the oldest unfinished backfill and the oldest unfinished dry run of each hook. */
     next: (): number[] => next.all().map(({ id }) => id),
-    /** Number of a hook's unfinished backfills. */
     openOf: (hookId: number): number => openOf.get(hookId)?.count ?? 0,
     /** Backfills of a hook, newest first. */
     page: (hookId: number, limit: number, cursor: Cursor | null): Page<Backfill> =>
@@ -121,7 +120,6 @@ export function hookBackfills(db: Database) {
     /** Cancels a backfill that isn't done, or whose deliveries wait. */
     cancel: (id: number, now: number) => void cancel.run(id, now),
     cancelAll: (hookId: number, now: number) => void finishOf.run(hookId, now),
-    /** Adds to the counts of delivered and dead deliveries. */
     count: (id: number, { delivered, dead }: { delivered: number; dead: number }) => {
       count.run(id, delivered, dead);
     },

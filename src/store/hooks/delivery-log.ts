@@ -71,7 +71,6 @@ export const everyDelivery: DeliveryFilter = {
   until: Number.MAX_SAFE_INTEGER,
 };
 
-/** Whether a filter has conditions other than the state. */
 const isNarrowed = ({ states: _, ...others }: DeliveryFilter): boolean =>
   Object.entries(others).some(([name, value]) => value !== everyDelivery[name as keyof DeliveryFilter]);
 
@@ -142,7 +141,6 @@ export function deliveryLog(db: Database) {
     get: (id: number): Delivery | undefined => optional(read.byId.get(id), toDelivery),
     /** The few deliveries of a hook that failed and wait for a retry, oldest first. */
     failed: (hookId: number): Delivery[] => read.allOfState.all(hookId, storedState.numberOf('failed')).map(toDelivery),
-    /** The newest delivery of a hook that was given up. */
     lastDead: (hookId: number): Delivery | undefined =>
       optional(read.lastOfState.get(hookId, storedState.numberOf('dead')), toDelivery),
     /** Deliveries of a hook, newest first. */

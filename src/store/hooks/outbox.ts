@@ -92,20 +92,17 @@ function heights({ apply, rollback }: NotifiedBlocks): [number, number] {
   return all.length === 0 ? [0, 0] : [Math.min(...all), Math.max(...all)];
 }
 
-/** Reads the outbox. */
 function outboxReader(db: Database) {
   const { head, openQueues, waiting, waitingOfAll, openUpTo, openOfBackfill, openBackfilled } = statements(db, sql);
   return {
     /** The oldest open delivery of a queue, whether or not its next attempt is due. */
     head: (hookId: number, queue: QueueName): Delivery | undefined =>
       optional(head.get(hookId, storedQueue.numberOf(queue)), toDelivery),
-    /** Queues with open deliveries. */
     openQueues: (): { hookId: number; queue: QueueName }[] =>
       openQueues.all().map(({ hook_id, queue, id }) => ({ hookId: hook_id, queue: storedQueue.nameOf(queue, id) })),
     /** Number of a hook's open deliveries, and when the oldest was made. */
     waiting: (hookId: number): { count: number; oldest: number | null } =>
       waiting.get(hookId) ?? { count: 0, oldest: null },
-    /** Number of open deliveries of a queue, counted up to a limit. */
     openUpTo: (hookId: number, queue: QueueName, limit: number): number =>
       openUpTo.get(hookId, storedQueue.numberOf(queue), limit)?.count ?? 0,
     waitingOfAll: (): { count: number; oldest: number | null } => waitingOfAll.get() ?? { count: 0, oldest: null },
@@ -165,7 +162,6 @@ function deliveryInserter(db: Database) {
   };
 }
 
-/** Writes attempts, and the state of their deliveries. */
 function tryWriter(db: Database) {
   const countTry = query<{ attempts: number }, [number, number, number | null, number | null, number]>`
     UPDATE hook_deliveries SET state = ?2, attempts = attempts + 1, next_attempt_at = ?3, delivered_at = ?4,
@@ -193,7 +189,6 @@ function tryWriter(db: Database) {
   };
 }
 
-/** Reads and writes the outbox. */
 function outbox(db: Database) {
   const requeue = query<null, [number, number, number]>`
     UPDATE hook_deliveries SET state = ${PENDING}, queue = ?2, reason = ?3, next_attempt_at = NULL, tried_since = NULL,
@@ -210,7 +205,6 @@ function outbox(db: Database) {
     ...outboxReader(db),
     /** Adds a delivery; without a body it is dead from the start. @returns its id */
     add: deliveryInserter(db),
-    /** Writes an attempt and the new state of its delivery. */
     tried: tryWriter(db),
     /** Queues a delivery again, with a new budget of attempts. */
     requeue: (id: number, queue: QueueName, reason: Reason): void =>
@@ -229,7 +223,6 @@ export interface DeliveryKey {
   id: number;
 }
 
-/** Removes deliveries. */
 function deliveryRemover(db: Database) {
   const { aged, finishedBefore, newestSurplus, surplus, allOf } = statements(db, sql);
   const removeAttempts = query<null, [number]>`DELETE FROM hook_attempts WHERE delivery_id = ?1`.prepared(db);

@@ -114,16 +114,12 @@ export function recordReads(db: Database) {
       items: read.failing.all(consumer, limit, offset).map(toRecord),
       total: read.totalFailing.get(consumer)?.total ?? 0,
     }),
-    /** All hooks of a consumer, newest first. */
     all: (consumer: string): HookRecord[] => read.page.all(consumer, -1, 0).map(toRecord),
     live: (): HookRecord[] => read.active.all(LIVE).map(toRecord),
-    /** Consumers with their numbers of hooks, and of failing ones. */
     consumers: (): { consumer: string; hooks: number; failing: number }[] => read.consumers.all(),
     /** The consumer of a hook, also of a deleted one; undefined if the hook is unknown. */
     owner: (uuid: string): string | undefined => read.owner.get(uuid)?.consumer,
-    /** Ids of hooks that catch up. */
     catchingUp: (): number[] => read.idsAt.all(CATCHING_UP).map(({ id }) => id),
-    /** Number of hooks by status. */
     counts: (): { status: HookStatus; enabled: boolean; count: number }[] =>
       read.counts
         .all()
@@ -132,7 +128,6 @@ export function recordReads(db: Database) {
           enabled: enabled === 1,
           count,
         })),
-    /** Hooks with more than a number of deliveries. */
     withLongLog: (deliveries: number): number[] => read.withLongLog.all(deliveries).map(({ id }) => id),
     /** A hook that was deleted before a time; null if there is none. */
     deletedBefore: (time: number): number | null => read.deletedBefore.get(time)?.id ?? null,
@@ -149,7 +144,6 @@ export function recordReads(db: Database) {
   };
 }
 
-/** Initial values of a hook. */
 interface NewHook {
   uuid: string;
   consumer: string;

@@ -97,7 +97,6 @@ function hookLedger(db: Database) {
   };
 }
 
-/** Reads the secrets. */
 function secretReads(db: Database) {
   const find = query<Stored<'hook_secrets', 'secret' | 'previous' | 'rotated_at'>, [string]>`
     SELECT secret, previous, rotated_at FROM hook_secrets WHERE consumer = ?1`.prepared(db);

@@ -32,11 +32,9 @@ export interface BatchedCommand<A> {
   batch(args: A, time: number): () => boolean;
 }
 
-/** The functions that apply commands, by type. */
 // biome-ignore lint/suspicious/noExplicitAny: each has arguments of its own
 export type CommandRegistry = Readonly<Record<string, ApplyCommand | BatchedCommand<any>>>;
 
-/** A command as it is sent. */
 export interface Command {
   type: string;
   args: object;
@@ -57,7 +55,6 @@ export interface Commander {
   runBatches(command: Command): Promise<boolean>;
 }
 
-/** Sends the commands of a registry. */
 export interface CommandsOf<R extends CommandRegistry> {
   run<T extends keyof R & string>(
     type: T,
@@ -117,7 +114,6 @@ const CommandText = Type.Object({
   steps: Type.Optional(Type.Integer({ minimum: 1 })),
 });
 
-/** A command in the text of an entry. */
 export type EntryCommand = Static<typeof CommandText>;
 
 /** A command that a host sends to the log. */
@@ -207,7 +203,6 @@ export function entryCommands(db: Database) {
   const changes = (): number => totalChanges.get()?.changes ?? 0;
   const results = returnedResults();
 
-  /** Applies a command without batches. */
   function applyAtOnce({ type, args }: Command, time: number): unknown {
     const command = commands.get(type);
     if (typeof command !== 'function') throw new Error(`no command of the type ${type} is applied at once`);
@@ -232,7 +227,6 @@ export function entryCommands(db: Database) {
   return {
     listener: results.listener,
 
-    /** Adds the commands of a registry. */
     add(registry: CommandRegistry): void {
       for (const [type, command] of Object.entries(registry)) {
         if (commands.has(type)) throw new Error(`there are two commands of the type ${type}`);

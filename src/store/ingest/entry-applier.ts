@@ -115,7 +115,6 @@ export function entryApplier({ journal, router, commands, commandsBefore }: Appl
     return events;
   }
 
-  /** Applies an entry that has its number. */
   function applyEntry(entry: Entry | PreparedEntry, isLive: boolean): Applied {
     const { id, path, receivedAt } = entry;
     const content = 'content' in entry ? entry.content : entry;
@@ -188,11 +187,9 @@ interface SentEvent {
 
 const hashOf = (text: string): bigint => Bun.hash(text) as bigint;
 
-/** Remembers the last event by path, length and hash. */
 function lastEvent() {
   let last: { path: string; length: number; hash: bigint } | null = null;
   return {
-    /** Returns whether an event equals the last recorded event. */
     is: ({ path, text }: SentEvent): boolean =>
       last !== null && path === last.path && text.length === last.length && hashOf(text) === last.hash,
 

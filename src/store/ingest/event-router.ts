@@ -44,7 +44,6 @@ interface RouterOptions {
 
 const MICROSECONDS_PER_MILLISECOND = 1_000;
 
-/** The outcome of an event. */
 export interface Applied {
   outcome: Outcome;
   /** The change of the chain; null if the event isn't a block. */

@@ -6,7 +6,6 @@ import type { ImportProgress } from '../files/journal.ts';
 import type { SecondaryIndexProgress } from '../files/secondary-indexes.ts';
 import { decompressed, type Entry, type PackedText } from '../log/entry.ts';
 
-/** An event as the node posted it. */
 export interface ReceivedEvent {
   path: string;
   /** JSON. */
@@ -57,7 +56,6 @@ export type PreparedEntry = Omit<Entry, 'text'> & {
 /** `repeated`: the index and the journal have the event already, or it changes nothing; nothing was written. */
 export type Outcome = 'applied' | 'repeated';
 
-/** Log events of ingest. */
 export type IngestEvent =
   | { event: 'block_applied'; height: number; transactions: number }
   | { event: 'block_reverted'; height: number; index_block_hash: string }

@@ -6,7 +6,6 @@ import { faucetRequestsTable } from '../rows/tables.ts';
 
 export type Currency = 'stx' | 'btc' | 'sbtc';
 
-/** The requests, for the faucets' routes. */
 export type FaucetRequests = Pick<ReturnType<typeof faucetRequests>, 'count'>;
 
 /** A payout of a faucet. */
@@ -43,14 +42,11 @@ export function faucetRequests(db: Database) {
         WHERE currency = ?1 AND address = ?2 AND requested_at = ?3 LIMIT 1)`.prepared(db);
   const removeOld = query<null, [number]>`DELETE FROM faucet_requests WHERE requested_at < ?1`.prepared(db);
   return {
-    /** Number of requests of an address since a time. */
     count: (currency: Currency, address: string, since: number): number =>
       count.get(currency, address, since)?.requests ?? 0,
     add: (currency: Currency, address: string, time: number, ip: string) =>
       add({ currency, address, requested_at: time, ip }),
-    /** Removes a request that was added at a time. */
     remove: (currency: Currency, address: string, time: number): void => void remove.run(currency, address, time),
-    /** Removes requests before a time. */
     forgetBefore: (time: number): void => void removeOld.run(time),
   };
 }

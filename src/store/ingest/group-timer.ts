@@ -17,7 +17,6 @@ interface GroupTimerOptions {
   clock: Pick<Clock, 'after' | 'monotonic'>;
   /** Whether somebody waits for the next commit. */
   isAwaited: () => boolean;
-  /** Commits the group. */
   commit: () => void;
 }
 

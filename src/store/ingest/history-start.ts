@@ -132,7 +132,6 @@ export function historyStarts(chain: Chain, requiresWhole: () => boolean) {
   };
 }
 
-/** The type of the command that starts a history. */
 export const HISTORY_START = 'history.start';
 
 /** Makes the command that starts the history with a block. */

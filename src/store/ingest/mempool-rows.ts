@@ -78,7 +78,6 @@ function rowsByNonce() {
   };
 }
 
-/** Makes an empty set of added rows. */
 function addedRows() {
   const byTxId = new Map<string, OrderedRow>();
   let nextOrder = FIRST_ORDER;
@@ -159,7 +158,6 @@ export interface Receipt {
 
 type Parties = Pick<MempoolRow, 'tx_id' | 'sender_id' | 'sponsor_id' | 'recipient_id' | 'contract_id' | 'received_at'>;
 
-/** Writes the lists of pending transactions by principal. */
 function pendingLists(db: Database) {
   const add = inserter(db, pendingPrincipalsTable);
   const remove = query<null, [number, number, Uint8Array]>`
@@ -189,7 +187,6 @@ function pendingLists(db: Database) {
   };
 }
 
-/** Returns the row of a transaction that becomes pending. */
 function addedRow(content: TransactionContent, receipt: Receipt, principals: Dictionaries['principals']): AddedRow {
   const { sender, sponsor, payload, raw } = content;
   const columns = payloadColumns(payload, sender.address, principals);
@@ -312,7 +309,6 @@ export function mempoolRows(db: Database, { principals }: Dictionaries, changes:
     find: (txId: Uint8Array): MempoolRow | null => added.find(txId) ?? stored.find(txId),
     /** Rows that spend one of these nonces, as origin or as sponsor. The list may contain a row twice. */
     using: (spends: Spends): MempoolRow[] => [...stored.using(spends), ...added.using(spends)],
-    /** Adds a pending transaction. */
     add,
     /** Gives a row another state. @param replacedBy id of the transaction that replaced it */
     move,

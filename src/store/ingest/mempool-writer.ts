@@ -247,7 +247,6 @@ export function mempoolWriter(db: Database, dictionaries: Dictionaries, changes:
   };
 }
 
-/** A drop as the node posted it. */
 interface Drop {
   /** One of the dropped states. */
   state: MempoolState;

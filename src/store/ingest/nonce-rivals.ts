@@ -41,7 +41,6 @@ const isReplaceable = ({ state }: MempoolRow): boolean =>
 
 const byArrival = (a: MempoolRow, b: MempoolRow): number => a.received_at - b.received_at || a.order - b.order;
 
-/** A canonical transaction. */
 export type Mined = Stored<'transactions', 'tx_id' | 'position'>;
 
 /** Finds the canonical transactions that spent one of these nonces. The list may contain a transaction twice. */
@@ -158,7 +157,6 @@ export function nonceRivals(db: Database, { principals }: Dictionaries, rows: Me
   }
 
   return {
-    /** Rows that spend a nonce of a transaction, with its own row. */
     of: (content: TransactionContent): MempoolRow[] => users(spendsOf(content)),
 
     /** Canonical transactions that spent a nonce of a transaction, including itself if it is on the chain. */

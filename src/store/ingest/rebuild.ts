@@ -86,9 +86,7 @@ function handOver(directory: string): boolean {
   }
 }
 
-/** A rebuilt index. */
 export interface Rebuilt {
-  /** The height of its tip. */
   tipHeight: number;
   /** False if the index isn't installed yet, because a running server will install it. */
   isInstalled: boolean;
@@ -96,7 +94,6 @@ export interface Rebuilt {
 
 /** A rebuild in progress. Disposing it removes its files, unless it is finished. */
 export interface Rebuild extends Disposable {
-  /** The new, empty index, into which entries of the journal can be replayed. */
   ingest: Ingest;
   /** Replays the remaining entries, and replaces the old index. @throws LockHeldError if the lock is lost */
   finish(): Rebuilt;

@@ -8,7 +8,6 @@ import type { ChainChange } from './chain-writer.ts';
 import type { CommandRegistry } from './commands.ts';
 import type { TransactionListener } from './event.ts';
 
-/** Dependencies of a state machine. */
 export interface MachineParts {
   store: HookStore;
   history: ChainHistory;
@@ -42,7 +41,6 @@ export interface ChainHistory {
   tip(): { height: number; indexBlockHash: Uint8Array };
   /** Height of the block below the first one of the chain: 0, unless the history is partial. */
   bottom(): number;
-  /** Index block hash of the canonical block at a height. */
   hashAt(height: number): Uint8Array | undefined;
   /** Whether the index has the block, canonical or not. */
   isKnown(indexBlockHash: Uint8Array): boolean;

@@ -16,7 +16,6 @@ import { folded } from '../rows/name-parts.ts';
 import { query, type Stored } from '../rows/statement.ts';
 import type { BatchedCommand } from './commands.ts';
 
-/** A failed attempt. */
 export interface FailedTry {
   /** `pending` is shown as work in progress, `failed` as final, though Stackside may retry either. */
   state: 'pending' | 'failed' | 'invalid';

@@ -61,7 +61,6 @@ const BATCH_ROWS = 50;
 /** Decoded bytes after which a batch ends. */
 const BATCH_BYTES = 50_000;
 
-/** A log or call with its position and fields. */
 interface LogOrCall {
   position: EventPosition;
   bytes: number;
@@ -158,7 +157,6 @@ interface ValueIndexName {
   field: string | null;
 }
 
-/** Log events of the work. */
 export type ValueIndexEvent =
   | ({ event: 'value_index_changed'; state: 'complete' | 'removed' } & ValueIndexName)
   | UnexpectedEvent;

@@ -7,7 +7,6 @@ export type WriterHealth = ReturnType<typeof writerHealth>;
 /** Failures with a stack that would show nothing more. */
 const explained: ReadonlySet<StoreFailure> = new Set(['full', 'read_only']);
 
-/** The log event of a first failure. */
 function failingEvent({ failure, message: reason, remedy }: StoreUnavailableError, cause: unknown): IngestEvent {
   const event = { event: 'service_failing', service: 'writes', reason, remedy } as const;
   return explained.has(failure) ? event : { ...event, cause };

@@ -98,7 +98,6 @@ interface WriterOptions extends ApplierOptions {
  */
 export type Durability = 'each' | 'group' | 'end';
 
-/** The outcome of a change. */
 export interface ChangeResult {
   /** The result of the command's function; for a batched command, whether its work is done. */
   result: unknown;
@@ -106,7 +105,6 @@ export interface ChangeResult {
   isAppended: boolean;
 }
 
-/** An entry of the open transaction. */
 interface NewEntry extends Head {
   event: ReceivedEvent;
   /** Log lines, which are written when the entry is durable. */
@@ -154,7 +152,6 @@ export class Writer {
   #state: FileState = 'unknown';
   /** The transaction with entries that only the writer sees; null if none is open. */
   #transaction: Transaction | null = null;
-  /** Bytes of the pending group. */
   #bytes = 0;
   /** The last entry in the index's open transaction; null until it is read. */
   #position: Head | null = null;
@@ -222,7 +219,6 @@ export class Writer {
     return this.#changes;
   }
 
-  /** The entries of the open transaction. */
   uncommitted(): Entry[] {
     return this.#entries.map(({ id, chain, event: { path, text, receivedAt } }) => ({
       id,
@@ -740,7 +736,6 @@ export class Writer {
   }
 }
 
-/** Yields the entries up to the entry with a number. */
 function* entriesUpTo(entries: Iterable<Entry>, last: number): Generator<Entry> {
   for (const entry of entries) {
     yield entry;

@@ -24,7 +24,6 @@ export interface StxBalance {
   pending: PendingStx;
 }
 
-/** Sums over pending transactions. */
 export interface PendingStx {
   /** Whether the principal is sender, sponsor or recipient of a pending transaction, which may move no STX. */
   any: boolean;
@@ -37,11 +36,8 @@ export interface PendingStx {
 /** Sums of an account's history up to a height. */
 export interface AccountState {
   transactions: number;
-  /** Number of transactions that the account only sponsors. */
   sponsoredOnly: number;
-  /** Number of asset events of the account. */
   events: number;
-  /** Number of locks of its STX. */
   locks: number;
   /** Number of transfers in the list of inbound transfers. */
   inbound: number;
@@ -95,7 +91,6 @@ export interface BalanceChange {
   received: bigint;
 }
 
-/** A transaction with its effect on a principal. */
 export interface AddressTransaction {
   transaction: TransactionDetail;
   /** micro-STX, with the fee in `sent` for the payer. */
@@ -126,7 +121,6 @@ export interface ReceivedStx {
 /** An end of a period: a height, or a time in Unix seconds. */
 export type Bound = { height: number } | { time: number };
 
-/** A period of a history. */
 export interface Period {
   /** The first block has this height, or is the first with this time or a later one; null for the chain's first block. */
   from: Bound | null;
@@ -141,7 +135,6 @@ export type MovementKind = 'transfer' | 'mint' | 'burn' | 'fee' | 'mining_reward
 /** One change of a principal's balance of one asset. A transfer to itself is two of them. */
 export interface Movement {
   kind: MovementKind;
-  /** Height of the block. */
   height: number;
   /** Unix seconds. */
   time: number;
@@ -162,7 +155,6 @@ export interface Movement {
   balance: bigint;
 }
 
-/** Position of a walk through a history. */
 export interface HistoryPosition {
   /**
    * Position of the next transaction, or a lower one after the last. Transactions of block 0 have positions of block 0, although
@@ -192,7 +184,6 @@ export interface HistoryWalk {
   readonly balances: Map<string, bigint>;
 }
 
-/** A transaction with the time of its block. */
 export interface SeenTransaction {
   txId: Uint8Array;
   height: number;

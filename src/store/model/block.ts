@@ -41,7 +41,6 @@ export type BlockSearch =
   | { burnHeight: number }
   | { burnHash: Uint8Array };
 
-/** A microblock that a block confirmed, with its number of transactions. */
 export interface ConfirmedMicroblock {
   hash: Uint8Array;
   transactions: number;
@@ -54,7 +53,6 @@ export interface WholeBlock extends ChainBlock {
   parentMicroblock: { hash: Uint8Array; sequence: number } | null;
   /** Transaction ids in the order of the chain. */
   txIds: Uint8Array[];
-  /** Confirmed microblocks by sequence. */
   confirmed: ConfirmedMicroblock[];
   /** Microblocks built on it that the next block confirmed, by sequence. */
   streamed: Uint8Array[];
@@ -74,7 +72,6 @@ export interface ChainMicroblock {
   sequence: number;
   /** Height of the block that confirmed it. */
   height: number;
-  /** Hash of that block. */
   blockHash: Uint8Array;
   parentBlock: { hash: Uint8Array; burnBlock: { hash: Uint8Array; height: number; time: number } };
   /** Transaction ids in the order of the chain. */
@@ -112,7 +109,6 @@ export interface Heights {
   last: number;
 }
 
-/** Position of a transaction in its block. */
 export interface PositionInBlock {
   /** Sequence of the transaction's microblock; `ANCHORED_SEQUENCE` in an anchor block. */
   microblockSequence: number;
@@ -159,7 +155,6 @@ export interface ForkDetail extends Fork {
   transactions: (OrphanFate & {
     txId: Uint8Array;
     type: TransactionType;
-    /** The orphaned block that has it. */
     orphan: { height: number; indexHash: Uint8Array };
   })[];
   /** Whether these are all blocks and transactions of the fork. */

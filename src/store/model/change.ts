@@ -31,7 +31,6 @@ export interface NftMove {
   txId: Uint8Array;
   txIndex: number;
   blockHeight: number;
-  /** Index of the event in the transaction. */
   eventIndex: number;
   action: AssetAction;
   asset: string;

@@ -8,10 +8,8 @@ import type { HeightSpan } from './block.ts';
 import type { ListOrder } from './page.ts';
 import type { TransactionPosition } from './transaction.ts';
 
-/** Declared functions of a contract, by name. */
 export type ContractFunctions = ReadonlyMap<string, AbiFunction>;
 
-/** Functions that a deployment declares. */
 export interface DeclaredFunctions {
   functions: ContractFunctions;
   /** Height of the deployment's block; null if the block is orphaned. */
@@ -45,7 +43,6 @@ export interface ContractDeployment {
   contractInterface: string | null;
 }
 
-/** A contract that is deployed. */
 export interface SmartContract extends TransactionPosition {
   contractId: string;
   /** Null for a deployment that names no version. */
@@ -63,18 +60,15 @@ export interface ContractsFilter {
   family: TokenFamily | null;
 }
 
-/** A contract of the directory. */
 export interface ListedContract {
   contractId: string;
   /** Null if no indexed transaction deployed it. */
   deployment: { height: number; time: number; txId: Uint8Array } | null;
-  /** Number of calls in all indexed blocks. */
   calls: number;
   callsOfDay: number;
   family: TokenFamily | null;
 }
 
-/** A field with its conditions. */
 export interface FieldFilter {
   /** Path of the field. The path of an argument starts with its function and its index. */
   path: string;
@@ -150,7 +144,6 @@ export interface EventPosition {
   eventIndex: number;
 }
 
-/** An index of decoded values and its state. */
 export interface ValueIndex extends ValueIndexChoice {
   id: number;
   /** Whether it is still configured. If not, its entries are being removed. */

@@ -2,13 +2,11 @@
 import type { BnsOperation } from '../../chain/bns-v2.ts';
 import type { NameOperationWord } from '../../chain/name-system.ts';
 
-/** Number of names on a page. */
 export const NAMES_OF_PAGE = 100;
 
 /** A name that is not revoked. */
 export interface NameInfo {
   owner: string;
-  /** The last operation. */
   operation: NameOperationWord;
   /** Transaction id of the last operation; null if it was before the chain, and the index lacks the chain's beginning. */
   txId: Uint8Array | null;
@@ -20,7 +18,6 @@ export interface NameInfo {
   zonefile: string;
 }
 
-/** A name of a list. */
 export interface ListedName extends Pick<NameInfo, 'owner' | 'operation' | 'txId'> {
   name: string;
   /** When its lease ends; null if it doesn't, or its namespace is not open. */
@@ -37,7 +34,6 @@ export interface NameLease {
 
 /** A subdomain of a name that is not revoked. */
 export interface SubdomainInfo {
-  /** Owner that the declaration names. */
   owner: string;
   /** Transaction id of the declaration; null as in {@link NameInfo}. */
   txId: Uint8Array | null;
@@ -51,7 +47,6 @@ export interface SubdomainInfo {
 export interface BnsName {
   /** Full name: `alice.btc`. */
   name: string;
-  /** Number of the name's token. */
   id: number;
   /** Null if the contract's token doesn't exist. */
   owner: string | null;

@@ -13,7 +13,6 @@ export interface StackingEvent {
   print: StackingPrint;
 }
 
-/** The heights of a list of delegations to a pool. */
 export interface DelegationsAt {
   /** Height of the canonical block at which the delegations are valid. */
   height: number;
@@ -21,7 +20,6 @@ export interface DelegationsAt {
   afterHeight: number;
 }
 
-/** A reward cycle with the sums of its signers. */
 export interface RewardCycle {
   cycle: number;
   /** Height of the block that chose them. */
@@ -140,7 +138,6 @@ export interface Rewards {
   claimed: bigint;
 }
 
-/** A staker's position in a bond. */
 export interface BondPosition {
   bond: number;
   earlyExit: boolean;
@@ -177,7 +174,6 @@ export interface SignerStaker {
 export interface SignerManager {
   signer: string;
   registered: { height: number; burnHeight: number; txId: Uint8Array };
-  /** Keys that the contract was granted, by key. */
   grants: { key: Uint8Array; authId: string; txId: Uint8Array }[];
   /** Another key that it registered later, for the next cycle; null if there is none. */
   pending: { key: Uint8Array; txId: Uint8Array } | null;

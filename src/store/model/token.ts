@@ -74,7 +74,6 @@ interface ListedToken {
   eventsOfDay: number;
 }
 
-/** A fungible token of the directory. */
 export interface FtListing extends ListedToken {
   /** Base units, decimal; may be negative if the index lacks the start of the chain. */
   supply: string;
@@ -136,7 +135,6 @@ export interface FtOrder {
   direction: 'asc' | 'desc';
 }
 
-/** A fungible token of a list. */
 export interface ListedFt extends TokenFacts {
   contractId: string;
   asset: string;
@@ -149,7 +147,6 @@ export interface TokenCounts {
   jobs: { work: TokenWork; state: TokenJobState; jobs: number }[];
 }
 
-/** A piece of work for a token. */
 export interface TokenJobItem {
   work: TokenWork;
   contract: string;
@@ -160,7 +157,6 @@ export interface TokenJobItem {
   tries: number;
 }
 
-/** The beginnings of the queue. */
 export interface TokenQueue {
   /** The tip of the chain that the queue belongs to; null before the first block. */
   tip: { height: number; indexBlockHash: Uint8Array } | null;

@@ -137,7 +137,6 @@ export interface TransactionPosition {
   block: { height: number; hash: Uint8Array; indexHash: Uint8Array; time: number };
 }
 
-/** Position of a transaction in an indexed block. */
 export interface TransactionKey extends PositionInBlock {
   indexBlockHash: Uint8Array;
 }
@@ -192,7 +191,6 @@ export interface OfferedFee {
 
 /** The blocks that pending transactions would fill. */
 export interface MempoolProjection extends Pick<Projection, 'blocks' | 'places'> {
-  /** Number of pending transactions. */
   total: number;
   /** Number of pending transactions that were read: all, or the ones with the highest fees. */
   considered: number;
@@ -211,10 +209,8 @@ export type PendingAwaits =
 
 export type TransactionEvent = ChainEvent & { index: number };
 
-/** An event that moved an asset. */
 export type AssetEvent = Extract<TransactionEvent, { kind: 'stx' | 'ft' | 'nft' }>;
 
-/** Position of an event in the chain. */
 export interface EventLocation extends PositionInBlock {
   height: number;
   eventIndex: number;

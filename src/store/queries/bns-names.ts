@@ -56,7 +56,6 @@ type NameRow = Stored<'bns_names', 'bns_id' | 'operation' | 'name' | 'namespace'
   Stored<'blocks', 'block_time' | 'burn_block_height'>;
 type TipRow = Stored<'blocks', 'burn_block_height' | 'block_time'>;
 
-/** The filter of a list of names. */
 export interface BnsFilter {
   /** Null for all namespaces. */
   namespace: string | null;
@@ -64,7 +63,6 @@ export interface BnsFilter {
   prefix: string;
 }
 
-/** A contract that the chain has, and the tip. */
 interface Contract {
   id: number;
   /** Of the contract's token. */

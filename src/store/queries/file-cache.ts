@@ -2,7 +2,6 @@
 import type { Database } from 'bun:sqlite';
 import { lazy, memoize } from '../../base/cache.ts';
 
-/** The cache of one connection. */
 export interface FileCache {
   /** A lazy value that is computed again when the file changes. */
   lazy<T>(look: () => T): () => T;
@@ -23,7 +22,6 @@ function fileVersion(db: Database): () => number | undefined {
 
 /** @param version a number that changes when the content changes that the connection shows */
 export function fileCache(db: Database, version = fileVersion(db)): FileCache {
-  /** Caches to clear when the file changes. */
   const caches: { clear(): void }[] = [];
   /** The file's version in the last snapshot. */
   let lastVersion: number | undefined;

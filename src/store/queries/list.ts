@@ -61,7 +61,6 @@ interface Options {
 /** Reads a list by the list's own parameters and the bounds of the key's first column. It rejects bounds if it isn't bounded. */
 export type Lister<Row> = (parameters: readonly Value[], span?: Bounds) => ListedRows<Row>;
 
-/** A list of rows. */
 export interface List<Row> {
   key: readonly KeyColumn[];
   /** The statements by name. */
@@ -139,7 +138,6 @@ export interface ListedRows<Row> extends RowSource<Row> {
   rows(key: CursorKey | null, isBackward: boolean, count: number): Row[];
 }
 
-/** Runs a statement of a list by its name. */
 type RunStatement<Row, Name extends string> = (name: Name, ...values: Value[]) => Row[];
 
 /** Makes a function that runs the statements of a list. Each is prepared at its first use. */
@@ -153,7 +151,6 @@ function statementRunner<Row, Name extends string>(
   return (name, ...values) => statements[name]!().all(...values);
 }
 
-/** Makes a function that returns the key of a row. */
 function keyReader<Row>(key: readonly KeyColumn[]): (row: Row) => CursorKey {
   const names = key.map(nameOf);
   return (row) =>
@@ -226,7 +223,6 @@ export const reversed = <Row>({ rows, keyOf }: RowSource<Row>): RowSource<Row> =
   keyOf,
 });
 
-/** Rows in a batch of a walk. */
 const BATCH = 256;
 
 /** Reads a list in batches that grow, until the caller has enough rows. No statement stays open between two batches. */

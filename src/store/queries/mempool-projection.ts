@@ -20,7 +20,6 @@ import { LAST_HEIGHT } from './blocks/windows.ts';
 import { sql as mempool, pendingCount, pendingMeetingSql, pendingOf } from './mempool.ts';
 import { numbers } from './numbers.ts';
 
-/** Greater than every fee. */
 const HIGHEST_FEE = '~';
 /** Bytes greater than every transaction id. */
 const LAST_ID = new Uint8Array(33).fill(0xff);
@@ -83,7 +82,6 @@ type CandidateRow = Stored<
   | 'amount'
 >;
 
-/** The values of an account that a projection needs. */
 interface AccountAtTip {
   /** Null if it is unknown: the index starts at a block, and the node hasn't sent the account's state. */
   nextNonce: number | null;
@@ -232,7 +230,6 @@ export function mempoolProjection(
     spends: spendsOf(row),
   });
 
-  /** The projection at the snapshot's tip. */
   const project = (): Promise<CachedProjection> =>
     shared.get(`${chain.tip()?.indexBlockHash.toHex()} ${version.get()?.version}`, make);
 

@@ -77,7 +77,6 @@ export const sql = {
      ORDER BY received_at DESC, tx_id DESC LIMIT ?2 OFFSET ?3`,
 };
 
-/** A pending transaction as stored in its table. */
 type PendingRow = SpentRow & Stored<'mempool_transactions', 'state' | 'received_at' | 'receipt_block_height'>;
 
 /** The identity of an announcement: a transaction that is received again has another receipt. */
@@ -128,7 +127,6 @@ export function mempoolQueries(db: Database, texts: RowTexts) {
 
   const eachOf = (receipts: readonly ReceiptRow[]): PendingTransaction[] =>
     read.each.all(JSON.stringify(receipts.map(({ tx_id: id }) => id.toHex()))).map(pendingOf);
-  /** A page of pending transactions from the page of their receipts. */
   const pageOf = <Item>(page: Page<ReceiptRow>, items: ItemsOf<PendingTransaction, Item>): Page<Item> => ({
     ...page,
     items: items(texts.rows(page.items, { idOf, heightOf: () => null, read: eachOf })),
@@ -358,7 +356,6 @@ export function pendingSearch(db: Database, mempool: MempoolQueries) {
       return { items: items.flatMap((txId) => mempool.find(txId) ?? []), total };
     },
 
-    /** Fee and size of each pending transaction. */
     feesAndSizes: (): PendingFeeAndSize[] =>
       feesAndSizes
         .all()

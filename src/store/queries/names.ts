@@ -176,7 +176,6 @@ export function nameQueries(db: Database, turns: Turns) {
     },
     /** A name with its lease; undefined if it is unknown or revoked. */
     listed,
-    /** Open namespaces, in order. */
     namespaces: namespaces.all,
     /** Undefined if the namespace is not open. */
     price: namespaces.price,
@@ -375,7 +374,6 @@ interface NameRow {
   name: string;
 }
 
-/** Number of names in a batch. */
 const BATCH = 200;
 
 /**
@@ -439,7 +437,6 @@ function subdomainQueries(db: Database, genesisId: () => Uint8Array | null) {
     /** URL of the resolver of a name's undeclared subdomains; undefined if there is none. */
     resolverOf: (name: string): string | undefined => (read.resolver.get(name) ?? read.oldResolver.get(name))?.resolver,
 
-    /** Subdomains of a name, in order. */
     ofName: (name: string, pause: Pause): Promise<string[]> => allNames(read.subdomainsOfName, name, pause),
 
     /** Subdomains with a present or former declaration for an address on the chain. */

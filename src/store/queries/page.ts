@@ -3,7 +3,6 @@ import type { Pause } from '../../base/turns.ts';
 import { type Cursor, type CursorKey, type CursorSide, HEAD, type Page } from '../model/page.ts';
 import { UnreadableCursorError } from '../model/read-errors.ts';
 
-/** Rows of a list in its order. */
 export interface RowSource<Row> {
   /**
    * Returns rows from a key on, which is included; without a key, from the head of the list. Backward, the rows are in reverse

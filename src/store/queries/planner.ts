@@ -20,7 +20,6 @@ export interface AccessPath<Filter extends string> {
   by: readonly Filter[];
   /** The tables, with the index. */
   from: string;
-  /** The condition that seeks in the index. */
   where: string;
   /** Conditions that each find rows in the list's order, if `where` doesn't. */
   inOrder?: readonly string[];
@@ -68,7 +67,6 @@ const numbering =
 /** The names of a statement's parameters, each once. */
 const namesIn = (sql: string): string[] => [...new Set([...sql.matchAll(PARAMETER)].map(([, name = '']) => name))];
 
-/** The condition that a row meets all filters with a value. */
 const conditionOf = (filters: Readonly<Record<string, string>>): string =>
   Object.entries(filters)
     .map(([name, condition]) => `(:${name} IS NULL OR ${condition})`)
@@ -105,7 +103,6 @@ interface MatchRow {
 
 type Walk<Filter extends string, Name extends string> = ReturnType<typeof declareWalk<Filter, Name>>;
 
-/** A request for a walk. */
 interface WalkRequest<Filter extends string, Name extends string> {
   values: Readonly<Record<Filter, Value>>;
   sizedPaths: readonly SizedPath<Name>[];
@@ -161,7 +158,6 @@ export const SEARCH_LIMITS: SearchLimits = { sorted: 5_000, rows: 20_000, entrie
 
 const directions = { asc: '', desc: ' DESC' } as const;
 
-/** An order of a list: its columns, all in one direction. */
 interface Order {
   columns: readonly string[];
   /** The tables that the columns need in addition to those of a way. */
@@ -241,7 +237,6 @@ type Search<Filter extends string, Name extends string, By extends string> = Ret
   typeof declareSearch<Filter, Name, By>
 >;
 
-/** A request for a search. */
 interface SearchRequest<Filter extends string, Name extends string> {
   /** The values of filters; null for a filter that isn't given. */
   values: Readonly<Record<Filter, Value>>;
@@ -250,7 +245,6 @@ interface SearchRequest<Filter extends string, Name extends string> {
   span?: Span;
 }
 
-/** The page of a search that nothing can match. */
 export const NOTHING: OffsetPage<never> = { items: [], total: 0 };
 
 /**

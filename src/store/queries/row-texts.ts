@@ -6,7 +6,6 @@ import { type LruCache, lruCache } from '../../base/cache.ts';
 import { heightOf } from '../../chain/position.ts';
 import type { ChainQueries } from './blocks/chain.ts';
 
-/** The cached texts of a row. */
 interface CachedRow {
   tag: string;
   /** By shape. */
@@ -36,29 +35,24 @@ export type SharedTexts = LruCache<RowId, CachedRow>;
 
 export const sharedTexts = (): SharedTexts => lruCache(CAPACITY);
 
-/** A row of a page: its cached text, or its model. */
 export type ListedRow<Model> = string | { model: Model; cache(text: string): void };
 
 /** The rows of a page, which are read only if they are needed. */
 export interface PageRows<Model> {
-  /** Reads all rows. */
   read(): Model[];
   /** Finds the cached texts, and reads the other rows. @param shape names the function that makes the texts */
   listed(shape: string): ListedRow<Model>[];
 }
 
-/** Makes the items of a page from its rows. */
 export type ItemsOf<Model, Item> = (rows: PageRows<Model>) => Item[];
 
 /** The models of all rows, for callers that need no texts. */
 export const models = <Model>(rows: PageRows<Model>): Model[] => rows.read();
 
-/** The functions of the keys of a page's rows. */
 interface Keyed<Key, Model> {
   idOf(key: Key): RowId;
   /** The height of the block that the row is from; null for a row that never changes. */
   heightOf(key: Key): number | null;
-  /** Reads the rows of some keys, in their order. */
   read(keys: readonly Key[]): Model[];
 }
 
@@ -74,7 +68,6 @@ export function rowTexts({ tagAt }: Pick<ChainQueries, 'tagAt'>, cache: SharedTe
     cache.set(id, row, row.size);
   }
 
-  /** Makes the rows of a page from their keys. */
   function rows<Key, Model>(keys: readonly Key[], { idOf, heightOf, read }: Keyed<Key, Model>): PageRows<Model> {
     function listed(shape: string): ListedRow<Model>[] {
       let [height, tag]: [number | null, string] = [null, ''];
@@ -103,7 +96,6 @@ export function rowTexts({ tagAt }: Pick<ChainQueries, 'tagAt'>, cache: SharedTe
 
   return {
     rows,
-    /** Makes the rows of a page from the positions of transactions. */
     rowsAt: <Model>(positions: readonly number[], read: (positions: readonly number[]) => Model[]): PageRows<Model> =>
       rows(positions, { idOf: (position) => position, heightOf, read }),
   };

@@ -95,7 +95,6 @@ export function openIndexFile(
     return { db, cache, reader: readerFor(db, cache), begin: db.prepare('BEGIN'), end: db.prepare('COMMIT') };
   }
 
-  /** Makes the reader of the writer's connection. */
   function openWritersReader({ db, changes }: WriterConnection) {
     const cache = fileCache(db, changes);
     return { db, cache, reader: readerFor(db, cache) };

@@ -56,7 +56,6 @@ export interface WorkLimits {
   walkRows?: number;
   /** Maximum number of interfaces of contracts. */
   deployments?: number;
-  /** Number of transactions and events in a batch of a history. */
   historyBatch?: number;
   /** Limits of an account's summary. */
   activity?: ActivityLimits;
@@ -129,7 +128,6 @@ export function readerOf(
       blockHash: (id: BlockId) => chain.block(id)?.index_block_hash,
       /** The block received last, of any fork; undefined before the first. */
       newestArrival: chain.newestArrival,
-      /** The heights of a window. */
       heightsOf: windowQuery(db),
     },
     changes: changeQueries(db, orphans),
@@ -141,11 +139,9 @@ export function readerOf(
       /** Canonical blocks, highest first. */
       wholePage: wholeBlocks.wholePage,
     },
-    /** Branches of orphaned blocks. */
     forks: forkQueries(db, turns, limits.walkRows),
     /** The blocks that the chain applied and reverted, in the order of the log. */
     steps: stepQueries(db, chain, orphans),
-    /** Blocks for charts. */
     blockSeries: blockSeries(db),
     /** Microblocks of Stacks 2.x. */
     microblocks: microblockQueries(db),
@@ -187,17 +183,14 @@ export function readerOf(
       ...mempoolProjection(db, chain, turns, projection, limits.projected),
     },
     addresses: addressReader(db, { details, mempool, texts }, turns),
-    /** Lists of tokens by offset. */
     tokenLists: { ...holderListQueries(db), ...nftListQueries(db, details) },
     principals: { ...principalQueries(db), ...startingAccountQueries(db), ...assetQueries.principals },
-    /** Summaries of accounts. */
     activity: accountActivityQueries(db, turns, limits.activity),
     /** Every movement of a principal's assets, oldest first, in batches that may be read in several snapshots. */
     history: principalHistoryQueries(db, file, limits.historyBatch),
     /** Events that moved a token, one row each, newest first. */
     transfers: transferQueries(db),
     tokens: assetQueries.tokens,
-    /** Contracts of tokens, and the metadata of their tokens. */
     tokenMetadata: { ...tokenMetadataQueries(db), ...tokenQueueQueries(db, chain) },
     stacking: stackingQueries(db),
     staking: {

@@ -37,7 +37,6 @@ interface Sharing {
   commits: () => number | null;
 }
 
-/** Log events of the file and its snapshots. */
 export type SnapshotEvent = ServiceEvent | { event: 'index_reopened' } | { event: 'read_timed_out'; seconds: number };
 
 interface SnapshotOptions {

@@ -90,7 +90,6 @@ type DroppedStatus =
   | 'dropped_problematic';
 export type MempoolStatus = 'pending' | DroppedStatus;
 
-/** The API's status for each state. */
 export const mempoolStatuses: Readonly<Record<keyof typeof MEMPOOL_STATE, MempoolStatus>> = {
   pending: 'pending',
   // Never shown: the canonical transaction is read first.
@@ -138,7 +137,6 @@ export const PAYLOAD = {
 } as const;
 export const storedPayload = enumNames('transactions', 'type', PAYLOAD);
 
-/** The type of each payload. */
 export const payloadTypes: Readonly<Record<keyof typeof PAYLOAD, TransactionType>> = {
   token_transfer: 'token_transfer',
   smart_contract: 'smart_contract',
@@ -162,7 +160,6 @@ export const typeName = (number: number): TransactionType => payloadTypes[stored
 export const typeNumbers = (type: TransactionType): number[] =>
   storedPayload.names.filter((name) => payloadTypes[name] === type).map(storedPayload.numberOf);
 
-/** transactions.tenure_change_cause. */
 export const storedTenureCause = enumNames('transactions', 'tenure_change_cause', tenureChangeCauses);
 
 /** events.kind. Kinds of one asset are consecutive, and the kinds of STX come first. */
@@ -239,16 +236,13 @@ export const DAILY = { calls: 0, ...TOKEN } as const;
 const fromOne = <W extends string>(names: readonly W[]) =>
   Object.fromEntries(names.map((name, index) => [name, index + 1])) as Record<W, number>;
 
-/** name_operations.operation. */
 export const storedNameOperation = enumNames('name_operations', 'operation', fromOne(nameOperations));
 
-/** bns_names.operation. */
 export const storedBnsOperation = enumNames('bns_names', 'operation', fromOne(bnsOperations));
 
 /** The operation that ends a name of the second name system. */
 export const BNS_BURN = storedBnsOperation.numberOf('burn-name');
 
-/** changes.kind. */
 export const storedChange = enumNames('changes', 'kind', {
   block: 1,
   orphan: 2,
@@ -310,7 +304,6 @@ export const TOKEN_EVENT = { mint: 0, standard: 1, frozen: 2, dynamic: 3 } as co
 >;
 export const storedTokenEvent = enumNames('token_events', 'kind', TOKEN_EVENT);
 
-/** value_indexes.subject. */
 export const storedSubject = enumNames('value_indexes', 'subject', { logs: 1, calls: 2 });
 
 /** counters.kind. */

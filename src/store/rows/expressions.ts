@@ -42,7 +42,6 @@ export const hookNow = {
   lastEvaluatedHeight: `iif(${SINCE}, p.hooks_cursor_height, h.last_evaluated_height)`,
 };
 
-/** The columns of a hook's row. */
 export const recordColumns = `h.id, h.uuid, h.consumer, h.created_at, h.definition, h.stage,
        ${hookNow.status} AS status, ${hookNow.cursorHeight} AS cursor_height, ${hookNow.cursorHash} AS cursor_hash,
        ${hookNow.evaluated} AS evaluated, h.occurrences, h.window_evaluated, h.window_occurrences,

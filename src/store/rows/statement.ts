@@ -4,7 +4,6 @@ import type { StoredRow } from './table.ts';
 import type * as tables from './tables.ts';
 
 type Shapes = typeof tables;
-/** Rows by table name. */
 type Rows = { [Export in keyof Shapes as Shapes[Export]['name']]: StoredRow<Shapes[Export]> };
 
 /** Some columns of a table's row; all of them without names. */

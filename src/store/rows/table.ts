@@ -9,7 +9,6 @@ type Columns = Readonly<Record<string, ColumnType>>;
 
 export interface TableShape<C extends Columns = Columns, Key extends string = string, Name extends string = string> {
   name: Name;
-  /** The columns that identify a row. */
   key: readonly Key[];
   columns: C;
 }
@@ -36,7 +35,6 @@ type Writable<C extends Columns> = { [Name in keyof C as C[Name] extends 'id' ? 
 /** A row to write: all columns except the number that SQLite assigns. */
 export type NewRow<S extends TableShape> = Writable<S['columns']>;
 
-/** The columns that identify a row. */
 export type KeyOf<S extends TableShape> = { [Name in S['key'][number]]: Bound[S['columns'][Name]] };
 
 /** A row that was read. Integers are exact below 2^53. */
@@ -51,7 +49,6 @@ export const tableShape = <const Name extends string, const C extends Columns, c
 
 type Values = SQLQueryBindings[];
 
-/** The columns of a new row. */
 const writtenColumns = ({ columns }: TableShape): string[] =>
   Object.keys(columns).filter((name) => columns[name] !== 'id');
 
@@ -106,7 +103,6 @@ export function inserterIfAbsent<S extends TableShape>(db: Database, shape: S): 
 
 /** The changes of an upsert to the columns of an existing row; other columns are unchanged. */
 interface RowChanges<Name> {
-  /** Columns that get the new row's values. */
   replaced?: readonly Name[];
   /** Columns that the new row's values are added to. */
   summed?: readonly Name[];

@@ -60,7 +60,6 @@ export interface KeyRange {
   high: string;
 }
 
-/** The key of a serialized value. */
 function keyOfForm(form: Uint8Array): string {
   const field = unwrap(decodedOrThrow(decodeClarity(form)));
   if (field.type === 'tuple') throw new Error('a condition compares with no tuple');

@@ -9,7 +9,6 @@ import type { View, ViewColumn } from '../views/view.ts';
 import { views } from '../views/views.ts';
 import { type Result, type ResultColumn, resultOf, suggestedView } from './result.ts';
 
-/** A range of blocks of an export. */
 export interface ExportedBlocks {
   first: number;
   last: number;
@@ -36,7 +35,6 @@ const exportedColumns = ({ columns }: View) =>
 const withJson = <T>(value: T, { isClarity = false }: ViewColumn, json: () => T): T[] =>
   isClarity ? [value, json()] : [value];
 
-/** The condition for rows of a range of blocks. */
 function inBlocks(range: 'position' | 'block_height', { first, last }: ExportedBlocks): string {
   const [from, to] = range === 'block_height' ? [first, last] : [positionsOf(first).first, positionsOf(last).last];
   return `WHERE ${range} BETWEEN ${from} AND ${to}`;

@@ -234,7 +234,6 @@ const cycleSigners = view({
 
 export const bitcoinViews = [burnBlocks, burnRewards, cycleSigners];
 
-/** The view with one row: the chain of the file. */
 export const chain = view({
   name: 'chain',
   help: 'One row: the chain of the file and its tip.',

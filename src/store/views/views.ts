@@ -111,7 +111,6 @@ export const views: readonly View[] = [
 
 const statements = new Map(views.map((view) => [view.name, creationOf(view)]));
 
-/** The views of a file by name, with their statements. */
 function viewsIn(db: Database): Map<string, string> {
   const rows = db
     .query<{ name: string; sql: string }, []>("SELECT name, sql FROM main.sqlite_schema WHERE type = 'view'")
@@ -168,7 +167,6 @@ export const someRows = ({ name }: Pick<View, 'name'>): string => `SELECT *\nFRO
 /** A condition for the rows of the newest thousand blocks. */
 const LATELY = 'position >= ((SELECT max(block_height) FROM v1_blocks) - 1000) << 20';
 
-/** Queries to begin with. */
 export const exampleQueries: readonly { title: string; query: string }[] = [
   {
     title: 'Transactions a day',

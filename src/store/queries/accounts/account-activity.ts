@@ -15,7 +15,6 @@ import { query, type Stored, statements } from '../../rows/statement.ts';
 import { NOBODY, numbers } from '../numbers.ts';
 import { accountStates } from './account-states.ts';
 
-/** Limits for the reads of one request. */
 export interface ActivityLimits {
   /** Newest transfers in each direction that are searched for counterparties. */
   transfers: number;
@@ -70,7 +69,6 @@ interface TransferRow extends Stored<'events', 'position' | 'event_index' | 'amo
 
 const NOTHING: BalanceOverTime = { complete: true, points: [] };
 
-/** Returns evenly distributed heights, with the first and the last. */
 function evenHeights(first: number, last: number, count: number): number[] {
   const heights = Array.from(
     { length: count },
@@ -92,7 +90,6 @@ export function accountActivityQueries(db: Database, turns: Turns, limits: Activ
   const seenOf = (row: SeenRow | null): SeenTransaction | null =>
     row === null ? null : { txId: row.tx_id, height: heightOf(row.position), time: row.time };
 
-  /** The newest transfers of a principal in one direction. */
   async function readNewest(direction: typeof read.sent, principal: number, pause: Pause): Promise<TransferRow[]> {
     const transfers: TransferRow[] = [];
     for (;;) {

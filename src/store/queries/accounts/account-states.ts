@@ -106,7 +106,6 @@ export interface ListStart {
   offset: number;
 }
 
-/** Sums of one token of a principal, by its numbers in the index. */
 interface NumberedTokenSums extends TokenSums {
   token: number;
   assetId: number;

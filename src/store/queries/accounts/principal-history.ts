@@ -187,7 +187,6 @@ const GENESIS_DISTANCE = positionsOf(1).first;
 /** The position at which a walk through blocks from a height on starts. With block 1, it starts with block 0. */
 const startingPosition = (height: number): number => positionsOf(height === 1 ? 0 : height).first;
 
-/** Reads the batches of a walk. */
 function batches(db: Database, batchRows: number) {
   const { transactions, events, rewards } = statements(db, sql);
 
@@ -287,7 +286,6 @@ export function principalHistoryQueries(db: Database, file: number, rows = BATCH
   const keyOfToken = (token: number, assetId: number): string =>
     keyOf({ type: storedToken.nameOf(token), identifier: identifierOf(assetId) });
 
-  /** Adds a movement to the balance of its asset. */
   function withBalance(walk: HistoryWalk, principal: number, { assetId, ...movement }: BareMovement): Movement {
     const { asset, amount } = movement;
     const key = keyOf(asset);

@@ -23,7 +23,6 @@ export const sql = {
     SELECT height, preceding_transactions FROM blocks WHERE block_time >= ?1 ORDER BY block_time, height LIMIT 1`,
 };
 
-/** A block as a picture of the chain shows it. */
 interface PicturedBlock {
   height: number;
   indexHash: Uint8Array;
@@ -33,7 +32,6 @@ interface PicturedBlock {
   burnHeight: number;
   tenure: number | null;
   transactions: number;
-  /** Bytes of all transactions. */
   size: number;
   /** Fees above zero of up to {@link MAX_FEES} transactions, in micro-STX and in ascending order. */
   fees: number[];
@@ -54,7 +52,6 @@ interface ChartedSpan {
   transactions: number;
 }
 
-/** The numbers of blocks and transactions below a block. */
 type BlockCounts = Stored<'blocks', 'height' | 'preceding_transactions'>;
 
 /** Maximum number of transactions of a block whose fees are read. A block can have thousands. */

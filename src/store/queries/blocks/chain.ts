@@ -34,7 +34,6 @@ type BlockRow = Stored<'blocks', 'height' | 'index_block_hash' | 'transactions'>
 
 /** The first block of an index that doesn't have the whole chain. */
 export interface HistoryStart {
-  /** Height of the first block. */
   height: number;
   /** The hashes of the block below it, and the Bitcoin block that elected its tenure. */
   indexBlockHash: Uint8Array;
@@ -61,7 +60,6 @@ export interface Branch {
   parent: Uint8Array;
   /** The orphans, lowest first; none for a canonical block. */
   hashes: readonly Uint8Array[];
-  /** Height of the lowest orphan. */
   lowest: number;
   /** Height of the canonical block below the orphans, or of the block below the history if the orphans fork below it. */
   forkHeight: number;
@@ -132,7 +130,6 @@ export type ChainQueries = ReturnType<typeof chainQueries>;
 export function chainQueries(db: Database, cache: FileCache) {
   const { chainId, tip, newestArrival, newest, byHeight, byIndexBlockHash, byBlockHash } = statements(db, sql);
 
-  /** Canonical blocks by hash in hex. */
   const byHash = cache.memoize((hex): BlockRow | null => {
     const hash = Uint8Array.fromHex(hex);
     return byIndexBlockHash.get(hash) ?? byBlockHash.get(hash);

@@ -98,7 +98,6 @@ export function orphanQueries(
     /** Whether the index has such an orphan. */
     has: (search: BlockSearch): boolean => rowOf(search) !== null,
 
-    /** The highest orphaned block that a search finds. */
     block: (search: BlockSearch): Block | undefined =>
       optional(rowOf(search), (row) => sentBlock(row.index_block_hash)),
 
@@ -108,7 +107,6 @@ export function orphanQueries(
       return row === undefined ? undefined : findIn(row, txId);
     },
 
-    /** Whether an orphan has the transaction. */
     hasTransaction: (txId: Uint8Array): boolean => rowOfTransaction(txId) !== undefined,
 
     /** Orphaned deployments of a contract, highest block first. */

@@ -80,7 +80,6 @@ export function stepQueries(
     return { log: identity() ?? '', step, block, start };
   };
 
-  /** The place before the first change. */
   const first = (): ChangePosition => placeAt(bottom(), null);
 
   /** The place before the canonical block of a height, up to one above the tip, after which the present chain is applied. */
@@ -92,7 +91,6 @@ export function stepQueries(
     first,
     tipHeight,
 
-    /** The place behind the last change. */
     last: (): ChangePosition => placeAt(tipHeight(), tipAt(tipHeight())),
 
     before,

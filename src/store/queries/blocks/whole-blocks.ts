@@ -64,7 +64,6 @@ const toOrphan = (block: WholeBlock): WholeBlock => ({
   streamed: [],
 });
 
-/** A block from its payload. */
 const toWholeBlock = (block: Block): WholeBlock => ({
   canonical: true,
   height: block.height,

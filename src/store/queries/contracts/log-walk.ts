@@ -37,7 +37,6 @@ import {
   valueIndexes,
 } from './value-search.ts';
 
-/** Limits for the reads of one request. */
 export interface LogWalkLimits {
   /** Maximum number of principals that are read to find a deployer's contracts. */
   principals: number;
@@ -145,7 +144,6 @@ function* merged(
   }
 }
 
-/** The number of logs of contracts. */
 const logsIn = (contracts: readonly ContractRow[]): number => contracts.reduce((sum, { logs }) => sum + logs, 0);
 
 /** A place of a walk, whether its log meets the filter, and what reading it costs in places. */
@@ -232,7 +230,6 @@ export function logWalk(db: Database, turns: Turns, limits: Partial<LogWalkLimit
     };
   }
 
-  /** The ways to the logs of contracts; without contracts to all logs. */
   function waysTo(
     contracts: readonly ContractRow[] | null,
     transactions: readonly Transactions[],
@@ -245,7 +242,6 @@ export function logWalk(db: Database, turns: Turns, limits: Partial<LogWalkLimit
     return contracts === null ? [read.chain([], span)] : logsOf(contracts, fields, span);
   }
 
-  /** The transactions with a sender, and those that call a function, if the filter has them. */
   function transactionsOf({ sender: address, functionName }: LogsFilter): Transactions[] {
     const transactions: Transactions[] = [];
     if (address !== null) {
@@ -262,7 +258,6 @@ export function logWalk(db: Database, turns: Turns, limits: Partial<LogWalkLimit
     return transactions;
   }
 
-  /** Makes a function that judges a place by all conditions of a filter. */
   function judgeOf(
     { contracts: source, topic, fields }: LogsFilter,
     contracts: readonly ContractRow[] | null,

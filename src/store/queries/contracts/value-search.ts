@@ -25,7 +25,6 @@ import type { Span } from '../blocks/windows.ts';
 import { down, type ListedRows, orderedList, reversed, sortedRows, up, walked } from '../list.ts';
 import { numberAt, type RowSource, readLongPage } from '../page.ts';
 
-/** Limits for the reads of one request. */
 export interface ValueSearchLimits {
   /** Maximum number of logs or calls that are decoded if no index has their values. */
   unindexed: number;
@@ -37,7 +36,6 @@ export interface ValueSearchLimits {
   sorted: number;
   /** Logs or calls that are read. */
   rows: number;
-  /** Bytes of the logs or calls that are read. */
   bytes: number;
 }
 
@@ -77,7 +75,6 @@ export const sql = {
   ),
 };
 
-/** Number of entries of a range in a batch. */
 const BATCH = 500;
 
 /** Places that are in memory. */
@@ -165,7 +162,6 @@ function entryWays(db: Database, limits: ValueSearchLimits) {
   };
 }
 
-/** A list of one contract. */
 interface ContractList<Item> {
   subject: ValueSubject;
   contract: string;
@@ -193,7 +189,6 @@ export const meetsAll = (filters: readonly FieldFilter[], fields: ClarityFields)
     return field !== undefined && conditions.every((condition) => meets(field, condition));
   });
 
-/** The setting that indexes a field, for a message. */
 function settingFor(subject: ValueSubject, contract: string, { path }: FieldFilter): string {
   return subject === 'logs'
     ? `--log-index ${contract}${path === '' ? '' : `:${path}`}`
@@ -221,7 +216,6 @@ const tooMuch = ({ rows, bytes }: ValueSearchLimits): TooMuchWorkError =>
       'from_height and to_height, or a condition that fewer of them meet',
   );
 
-/** An item of a list with its place. */
 interface Row<Item> {
   place: PlaceRow;
   item: Item;

@@ -89,7 +89,6 @@ const CYCLE_PART = 2;
 /** Greater than every position. */
 const END = Number.MAX_SAFE_INTEGER;
 
-/** Finds the contracts that manage a signer's key. */
 function signerManagers(db: Database) {
   const { registrants, newestKey, grants } = statements(db, sql);
 
@@ -255,7 +254,6 @@ export function stakingPrincipalQueries(db: Database) {
       return { stx, bonds };
     },
 
-    /** Positions in bonds, by the bond's index. */
     positions(staker: string, limit: number, cursor: Cursor | null): Page<BondPosition> {
       const id = principalOf(staker);
       const total = count.get(id)?.total ?? 0;
@@ -387,7 +385,6 @@ export function bondQueries(db: Database) {
     allowance: (bond: number, staker: string): BondAllowance | undefined =>
       optional(allowance.get(bond, principalOf(staker)), allowanceOf),
 
-    /** Registrations of a bond, newest first. */
     registrations(bond: number, limit: number, cursor: Cursor | null): Page<BondRegistration> {
       const total = registeredCount.get(bond)?.total ?? 0;
       return readPage({ limit, cursor, total, ...registrations([bond]), itemOf: registrationOf });

@@ -145,7 +145,6 @@ export function tokenMetadataQueries(db: Database) {
       return { items, total };
     },
 
-    /** Numbers of contracts, tokens and jobs. */
     counts: (): TokenCounts => ({ families: familyCounts(), jobs: jobs() }),
 
     /** Increases with each answer of the node about tokens. A value is never used twice, not even by another index. */

@@ -150,7 +150,6 @@ export function nftListQueries(db: Database, details: DetailQueries) {
     }
   }
 
-  /** The assets that the owner has instances of, and the number of instances. */
   function ownedAssets(owner: number, assets: readonly string[]) {
     const counts = [...new Set(assets)].map((asset) => ({
       asset: assetOf(asset),

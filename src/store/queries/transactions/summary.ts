@@ -142,7 +142,6 @@ export const creationJoin = {
   joins: `JOIN transactions t ON t.position = o.position JOIN blocks b ON b.height = ${heightIn('o.position')}`,
 };
 
-/** A row with the place of a transaction. */
 export type PlacedRow = Stored<'transactions', 'position' | 'tx_id' | 'tx_index'> &
   Stored<'blocks', 'block_time' | 'block_hash' | 'index_block_hash'>;
 

@@ -40,7 +40,6 @@ type PositionRow = Stored<'transactions', 'position'>;
 
 const positionIn = ({ position }: PositionRow): number => position;
 
-/** The part of a principal in a transaction. */
 function involvementOf(
   { sender, sponsor }: TransactionSummary,
   principal: string,
@@ -87,7 +86,6 @@ export function transactionQueries(db: Database, { chain, mempool, details, text
   const { ofPrincipalTotal, ofPrincipal, all } = statements(db, sql);
   const total = transactionCount(db);
 
-  /** A page of summaries from the page of their positions. */
   const pageOf = <Item, Total extends number | null>(
     page: Page<number, Total>,
     items: ItemsOf<TransactionSummary, Item>,
