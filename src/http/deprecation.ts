@@ -1,6 +1,5 @@
 /** Deprecated routes: their response headers, and the 410 after their sunset. */
 import type { TProperties } from '@sinclair/typebox';
-import { lazy } from '../base/cache.ts';
 import { problem } from './errors.ts';
 import { requestTexts, type SentText } from './parameters.ts';
 import { pathStart } from './request-url.ts';
@@ -10,8 +9,7 @@ import type { Responder } from './respond.ts';
 export interface Deprecation {
   /**
    * The route to use instead, or several routes if its answer was split; null if there is none. Parameters have their names
-   * in the deprecated route, or in `parts`: `/extended/v3/blocks/{block_hash}/transactions`. A query parameter that the
-   * request doesn't have is omitted; one with several values makes a link for each value.
+   * in the deprecated route, or in `parts`: `/extended/v3/blocks/{block_hash}/transactions`.
    */
   replacement: string | readonly string[] | null;
   /** Path of a related route, if no route replaces this one. Parameters are as in `replacement`. */
@@ -53,22 +51,20 @@ export function deprecationNotice(
     if (name in parts || parameters.has(name)) continue;
     throw new Error(`${path} has no parameter ${name} to name its successor by`);
   }
-  const targets = lazy(() => [
-    ...successors.map((successor) => ({ relation: 'successor-version', template: parseTemplate(successor) })),
-    ...(related === undefined ? [] : [{ relation: 'related', template: parseTemplate(related) }]),
-  ]);
+  const targets = [
+    ...successors.map((template) => ({ relation: 'successor-version', template })),
+    ...(related === undefined ? [] : [{ relation: 'related', template: related }]),
+  ];
   const sunsetDate = sunset === null ? null : new Date(sunset).toUTCString();
 
   function links(url: string): string {
     const { sent, normalized } = parameters.of(url);
-    const valuesOf = (name: string): readonly string[] => {
-      const part = parts[name];
-      return part === undefined ? normalized(name) : [part(sent) ?? []].flat();
-    };
-    return targets()
-      .flatMap(({ relation, template }) =>
-        successorUrls(template, valuesOf).map((target) => `<${target}>; rel="${relation}"`),
-      )
+    const textOf: SentText = (name) => (parts[name] === undefined ? normalized(name) : parts[name](sent));
+    return targets
+      .flatMap(({ relation, template }) => {
+        const target = filled(template, textOf);
+        return target === null ? [] : `<${target}>; rel="${relation}"`;
+      })
       .join(', ');
   }
 
@@ -86,43 +82,16 @@ export function deprecationNotice(
     /** The 410 to answer with; undefined while the route is served. */
     goneResponse(request: Request): Response | undefined {
       if (enabled && (sunset === null || now() < sunset)) return undefined;
-      const instead = successors.map((successor) => successor.split('?')[0]).join(', ');
+      const instead = successors.join(', ');
       const message = `This endpoint is gone${instead === '' ? '' : `; use ${instead}`}`;
       return addHeaders(respond.json(410, problem(410, message, 'GONE')), request);
     },
   };
 }
 
-/** A replacement's path, and its query parameter. */
-interface Template {
-  /** The texts between the parameters of the path. */
-  texts: readonly string[];
-  /** The names of the path's parameters. */
-  names: readonly string[];
-  query: { key: string; name: string } | null;
-}
-
-/** Parses a replacement. @throws Error if its query has more than one parameter */
-function parseTemplate(successor: string): Template {
-  const [path = '', query] = successor.split('?');
-  // Texts and names alternate, since the regular expression has a group.
-  const parts = path.split(PARAMETER);
-  const texts = parts.filter((_, place) => place % 2 === 0);
-  const names = parts.filter((_, place) => place % 2 === 1);
-  if (query === undefined) return { texts, names, query: null };
-  const [, key, name] = /^(\w+)=\{(\w+)\}$/.exec(query) ?? [];
-  if (key === undefined || name === undefined) throw new Error(`${successor} has another query than one parameter`);
-  return { texts, names, query: { key, name } };
-}
-
-/** The URLs that a template makes; empty if a path parameter has no value. */
-function successorUrls({ texts, names, query }: Template, valuesOf: (name: string) => readonly string[]): string[] {
-  let target = texts[0] ?? '';
-  for (const [place, name] of names.entries()) {
-    const value = valuesOf(name)[0];
-    if (value === undefined) return [];
-    target += encodeURIComponent(value) + texts[place + 1];
-  }
-  const values = query === null ? [] : valuesOf(query.name);
-  return values.length === 0 ? [target] : values.map((value) => `${target}?${query?.key}=${encodeURIComponent(value)}`);
+/** Fills the parameters of a path; null if one has no value. */
+function filled(template: string, textOf: SentText): string | null {
+  const values = [...template.matchAll(PARAMETER)].map(([, name = '']) => textOf(name));
+  if (values.includes(null)) return null;
+  return template.replace(PARAMETER, () => encodeURIComponent(values.shift() ?? ''));
 }

@@ -116,12 +116,6 @@ function stringReader({ pattern, minLength, maxLength, rule }: TSchema): ReadTex
 /** Returns a parameter's text as it was sent, percent-decoded; null if it wasn't sent. */
 export type SentText = (name: string) => string | null;
 
-interface RequestTexts {
-  sent: SentText;
-  /** A parameter's values in the form that its schema encodes; empty if it is missing or invalid. */
-  normalized(name: string): string[];
-}
-
 /**
  * Makes the reader of the texts of a route's parameters.
  * @param path of the route, as OpenAPI writes it
@@ -129,54 +123,36 @@ interface RequestTexts {
 export function requestTexts(path: string, params: TProperties, query: TProperties) {
   const segments = path.split('/');
   const normalizers = new Map(
-    Object.entries({ ...query, ...params }).map(([name, schema]) => [name, listNormalizer(schema)]),
+    Object.entries({ ...query, ...params }).map(([name, schema]) => [name, normalizer(schema)]),
   );
-  const indexes = new Map(Object.keys(params).map((name) => [name, segments.indexOf(`{${name}}`)]));
-
-  function textsOf(url: string): RequestTexts {
-    const pairs = lazy(() => parsePairs(queryText(url)));
-
-    function allOf(name: string): string[] {
-      const index = indexes.get(name);
-      if (index === undefined) return pairs().flatMap((pair) => (pair.name === name ? (pair.value ?? []) : []));
-      const text = percentDecoded(pathSegment(url, index));
-      return text === null ? [] : [text];
-    }
-
-    return { sent: (name) => allOf(name)[0] ?? null, normalized: (name) => normalizers.get(name)?.(allOf(name)) ?? [] };
-  }
-
-  return { has: (name: string): boolean => normalizers.has(name), of: textsOf };
+  return {
+    has: (name: string): boolean => normalizers.has(name),
+    /** `normalized` returns a text in the form that its schema encodes, and null for an invalid text. */
+    of(url: string): { sent: SentText; normalized: SentText } {
+      const sent: SentText = (name) =>
+        name in params
+          ? percentDecoded(pathSegment(url, segments.indexOf(`{${name}}`)))
+          : (parsePairs(queryText(url)).find((pair) => pair.name === name)?.value ?? null);
+      return { sent, normalized: (name) => normalizers.get(name)?.(sent(name)) ?? null };
+    },
+  };
 }
 
-/** The location in errors that {@link listNormalizer} catches. */
+/** The location in errors that {@link normalizer} catches. */
 const NOWHERE: ParameterLocation = { location: 'querystring', path: [] };
 
 /**
  * Makes a function that decodes a text by a schema and encodes it again: different texts of one value become the same.
- * @returns the function; it returns null if the schema refuses the text
+ * @returns the function; it returns null for a missing text, or one that the schema refuses
  */
-export function normalizer(schema: TSchema): (text: string) => string | null {
-  const normalize = listNormalizer(schema);
-  return (text) => normalize([text])[0] ?? null;
-}
-
-/** {@link normalizer} for all texts of one parameter; the function returns an empty list if the schema refuses any. */
-function listNormalizer(schema: TSchema): (texts: readonly string[]) => string[] {
-  const isList = schema.type === 'array';
-  const item: TSchema = isList ? schema.items : schema;
-  const reader = lazy((): ((texts: readonly string[]) => unknown[]) => {
-    if (isList) return listReader(schema, NOWHERE);
-    const read = textReader(schema);
-    return (texts) => texts.map((text) => read(text, NOWHERE));
-  });
-  return (texts) => {
-    if (texts.length === 0) return [];
+export function normalizer(schema: TSchema): (text: string | null) => string | null {
+  const read = lazy(() => textReader(schema));
+  return (text) => {
     try {
-      return reader()(texts).map((value) => encode(item, value));
+      return text === null ? null : encode(schema, read()(text, NOWHERE));
     } catch (error) {
       if (!(error instanceof ParameterError)) throw error;
-      return [];
+      return null;
     }
   };
 }

@@ -113,22 +113,7 @@ test("a successor link writes an instance's value with 0x, however the request w
   }
 });
 
-test('a successor link of holdings keeps the requested assets', async () => {
-  const owners = candidates.valuesFor('getPrincipalNftBalances', 'principal') as string[];
-  const owned = await Promise.all(
-    owners.map(async (owner) => (await ask(`/extended/v3/principals/${owner}/balances/nft?limit=50`)).body.results),
-  );
-  const index = owned.findIndex((list: unknown[]) => list.length > 0);
-  const [asset] = owned[index].map((holding: { asset_identifier: string }) => holding.asset_identifier);
-  const path = `/extended/v3/principals/${owners[index]}/balances/nft`;
-  const old = `/extended/v1/tokens/nft/holdings?principal=${owners[index]}`;
-  expect(await successors(old)).toEqual([path]);
-  const expected = `${path}?asset_identifier=${encodeURIComponent(asset)}`;
-  expect(await successors(`${old}&asset_identifiers=${asset}`)).toEqual([expected]);
-  expect(await successors(`${old}&asset_identifiers=${asset},${asset}`)).toEqual([expected, expected]);
-});
-
-test("the successor link for an owner's names filters by the asset of names", async () => {
+test("an owner's names link to the owner's instances", async () => {
   const [owner] = (await ask('/v1/names')).body;
   const { address } = (await ask(`/v1/names/${owner}`)).body;
   const [linked = ''] = await successors(`/v1/addresses/stacks/${address}`);

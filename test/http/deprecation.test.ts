@@ -103,14 +103,6 @@ describe('a deprecated route', () => {
     expect(() => oldRoute({ replacement: null, related: '/near/{other}' })).toThrow('has no parameter other');
   });
 
-  test("copies parameters into the successor's query, with one link for each value", async () => {
-    const link = (query: string) => linkOf({ replacement: '/new/{id}?kind={kinds}' }, query);
-    expect(await link('')).toBe('</new/abc>; rel="successor-version"');
-    expect(await link('?kinds=A,b')).toBe(
-      '</new/abc?kind=a>; rel="successor-version", </new/abc?kind=b>; rel="successor-version"',
-    );
-  });
-
   test('converts a path parameter for the successor', async () => {
     const parts = { upper: (sent: SentText) => sent('id')?.toUpperCase() ?? null, none: () => null };
     const replacement = ['/new/{upper}', '/{none}'];

@@ -1,10 +1,10 @@
 /** The Bitcoin name system (BNS): names, subdomains, namespaces, zonefiles and prices. */
 import { Type } from '@sinclair/typebox';
-import { NAME_CONTRACTS, namePrice, namespacePrice } from '../../chain/name-system.ts';
+import { namePrice, namespacePrice } from '../../chain/name-system.ts';
 import { fromHex, toHex } from '../../codec/hex.ts';
 import { ApiError, bareErrors, notFound, requireFound } from '../../http/errors.ts';
 import { chainTipAndAttachments } from '../../http/etag.ts';
-import { normalizer, type SentText } from '../../http/parameters.ts';
+import { normalizer } from '../../http/parameters.ts';
 import { Redirect, route } from '../../http/route.ts';
 import { NAMES_OF_PAGE, type NameInfo, type SubdomainInfo } from '../../store/model/name.ts';
 import type { Reader } from '../../store/read/index-reader.ts';
@@ -210,15 +210,6 @@ export const names = [
 
 const normalizePrincipal = normalizer(PrincipalParameter);
 
-/** The principal in the path, as it is stored; null if it is invalid. */
-const ownerIn = (textOf: SentText): string | null => normalizePrincipal(textOf('address') ?? '');
-
-/** The asset identifier of the names on the network of an owner. */
-const namesAsset = (owner: string | null): string | null => {
-  const contract = owner === null ? null : NAME_CONTRACTS[/^S[PM]/.test(owner) ? 0 : 1];
-  return contract === null ? null : `${contract}::names`;
-};
-
 export const namesOfAddress = [
   route({
     path: '/v1/addresses/{blockchain}/{address}',
@@ -227,8 +218,8 @@ export const namesOfAddress = [
     description: 'Returns the names and subdomains that an address owns, in alphabetical order.',
     tag: family.tag,
     deprecated: {
-      replacement: '/extended/v3/principals/{principal}/balances/nft?asset_identifier={names}',
-      parts: { principal: ownerIn, names: (textOf) => namesAsset(ownerIn(textOf)) },
+      replacement: '/extended/v3/principals/{principal}/balances/nft',
+      parts: { principal: (textOf) => normalizePrincipal(textOf('address')) },
     },
     etag: chainTipAndAttachments,
     history: 'whole',

@@ -169,9 +169,7 @@ export const tokensV1 = [
       ...nftQuery,
     },
     response: OffsetPage(NftHolding),
-    deprecated: {
-      replacement: '/extended/v3/principals/{principal}/balances/nft?asset_identifier={asset_identifiers}',
-    },
+    deprecated: { replacement: '/extended/v3/principals/{principal}/balances/nft' },
     handle: ({ query, read }) => {
       const { principal, asset_identifiers: assets = null, limit, offset, tx_metadata } = query;
       const page = read.tokenLists.nftHoldings(principal, assets, limit, offset, tx_metadata);

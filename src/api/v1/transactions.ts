@@ -209,7 +209,7 @@ export const transactions = [
     deprecated: {
       replacement: '/v3/transaction/{digits}',
       // The node accepts ids in lower case and without 0x only.
-      parts: { digits: (textOf) => normalizeTxId(textOf('tx_id') ?? '')?.slice(2) ?? null },
+      parts: { digits: (textOf) => normalizeTxId(textOf('tx_id'))?.slice(2) ?? null },
     },
     moved: prefixed(4, { shape: HASH_DIGITS, withQuery: false }),
     params: { tx_id: TxId },
