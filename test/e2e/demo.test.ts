@@ -69,14 +69,14 @@ test('stackside demo removes its directory on every way out', async () => {
   const exits = await Promise.all([
     demoIn(temporary.path, ['--api-port', String(occupied.port)], ready),
     demoIn(temporary.path, [...free, '--hook-access', 'key', '--hook-keys', '/none'], ready),
-    ...(['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT', 'SIGUSR2', 'SIGALRM'] as const).map((signal) =>
+    ...(['SIGINT', 'SIGTERM', 'SIGHUP'] as const).map((signal) =>
       demoIn(temporary.path, free, async (child) => {
         await ready(child);
         child.kill(signal);
       }),
     ),
   ]);
-  expect([exits, leftovers()]).toEqual([[1, 1, 0, 0, 0, 0, 0, 0], []]);
+  expect([exits, leftovers()]).toEqual([[1, 1, 0, 0, 0], []]);
   // A killed process can't remove its directory, so the next demo does.
   const killed = await demoIn(temporary.path, free, async (child) => {
     await ready(child);

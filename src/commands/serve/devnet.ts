@@ -34,17 +34,6 @@ import { type DevnetAccount, devnetPresenter, type ServerInfo, serverOutputs } f
 import { type Environment, realEnvironment } from './environment.ts';
 import { nextSignal, serveUntilSignal, startServing } from './serve.ts';
 
-/** Signals that end a process and that a process can catch. */
-const END_SIGNALS = [
-  ...(['SIGQUIT', 'SIGABRT', 'SIGALRM', 'SIGUSR1', 'SIGUSR2', 'SIGXCPU', 'SIGXFSZ', 'SIGVTALRM', 'SIGPROF'] as const),
-  ...(['SIGIO', 'SIGSYS', 'SIGTRAP'] as const),
-];
-
-/** The signals that end a devnet and remove its directory. */
-const endSignals = (): NodeJS.Signals[] =>
-  process.platform === 'win32' ? stopSignals() : [...stopSignals(), ...END_SIGNALS];
-
-/** The settings of both commands. */
 export type DevnetSettings = SettingsOf<'demo'> & SettingsOf<'devnet'>;
 
 /** Returns the settings of a demo: simulated contracts, with a past and users. */
@@ -153,9 +142,9 @@ export async function runDevnet(settings: DevnetSettings, sources: Sources, unti
   const isOwnDirectory = sources.data != null;
   if (isOwnDirectory) requireNoData(settings.data);
   // Before the directory is made, so that it is always removed.
-  const signalled = untilStdinEnds ? Promise.race([nextSignal(endSignals()), stdinEnd()]) : nextSignal(endSignals());
+  const signalled = untilStdinEnds ? Promise.race([nextSignal(stopSignals()), stdinEnd()]) : nextSignal(stopSignals());
   // A second signal ends the process at once. Without a handler it would leave the directory.
-  void signalled.then(() => nextSignal(endSignals())).then(() => process.exit(EXIT.interrupted));
+  void signalled.then(() => nextSignal(stopSignals())).then(() => process.exit(EXIT.interrupted));
   const temporary = isOwnDirectory ? null : temporaryData();
   try {
     await serveDevnet({ ...settings, data: temporary?.path ?? settings.data }, sources, signalled);
