@@ -30,7 +30,6 @@ export const nodeRoutes = (proxy: Forward): Route[] =>
     }),
   );
 
-/** A prefix and the service that answers below it. */
 export interface PrefixForward {
   prefix: string;
   forward: Forward;

@@ -142,7 +142,6 @@ const checkWriter = ({ isHost }: StateReadings): string =>
     ? 'Check that another host of the cluster gets events: stackside cluster status, and the state of each host.'
     : 'Check the state of the server that writes to this directory.';
 
-/** A status without the name of the state. */
 type StatusText = Omit<ServerStatus, 'state'>;
 
 const describe = (reason: string, next: string, more: Partial<StatusText> = {}): StatusText => ({

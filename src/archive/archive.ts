@@ -105,7 +105,6 @@ export const Identity = Type.Object({
   /** Whether anyone may read the archive: private commands are withheld. A private archive lacks the field. */
   public: Type.Optional(Type.Literal(true)),
 });
-/** The log that an archive belongs to. */
 export type Identity = Static<typeof Identity>;
 
 /** @param identity of the log, in hex */

@@ -51,7 +51,6 @@ export function saveSeenArchive(directory: string, archive: SeenArchive): void {
   writeWhole(seenArchivePath(directory), `${JSON.stringify(archive)}\n`, FILE_MODE);
 }
 
-/** The newest head of an archive that a reader has seen. */
 type SeenHead = Pick<ArchiveHead, 'archive' | 'entry' | 'chain'>;
 
 /** @throws TemporaryError if a head is older than the seen head; ArchiveUntrustedError if it contradicts the seen head */

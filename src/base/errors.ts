@@ -40,7 +40,6 @@ export class DiskFullError extends OperatorError {
   override readonly exitCode = EXIT.temporary;
 }
 
-/** An OperatorError of another thread, as a message. */
 export interface ErrorMessage {
   problem: string;
   remedy: string;

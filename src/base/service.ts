@@ -3,7 +3,6 @@ import { type Clock, pause } from './clock.ts';
 import { OperatorError } from './errors.ts';
 import { isTransient } from './system-errors.ts';
 
-/** Work that continues until it is stopped. */
 export interface Service {
   /** Ends the work. Resolves after all of it has ended. */
   stop(): Promise<void> | void;

@@ -41,7 +41,6 @@ const SPACE = 0x20;
 const opens = (code: number): boolean => code === BRACKET || code === 0x7b;
 const closes = (code: number): boolean => code === END_BRACKET || code === 0x7d;
 
-/** A growing list of indexes. */
 class IndexList {
   #indexes = new Uint32Array(1024);
   #length = 0;

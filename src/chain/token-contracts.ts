@@ -107,7 +107,6 @@ export function tokenContract(json: string): TokenContract | null {
 const updateModes = ['standard', 'frozen', 'dynamic'] as const;
 export type UpdateMode = (typeof updateModes)[number];
 
-/** A notification that the metadata of tokens changed. */
 export interface MetadataUpdate {
   contract: string;
   /** Token ids; null for all tokens of the contract. */
@@ -181,7 +180,6 @@ function parseUpdate(event: ChainEvent, sender: string): MetadataUpdate | null {
   };
 }
 
-/** A mint of a non-fungible or semi-fungible token. */
 export interface TokenMint {
   contract: string;
   family: 'nft' | 'sft';

@@ -117,7 +117,6 @@ export interface HostAnswer {
   now: number;
 }
 
-/** A host with the age of its last report. */
 export interface SeenHost extends HostPosition {
   /** Seconds since that report, by the engine's clock. */
   seconds: number;

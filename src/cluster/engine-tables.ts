@@ -84,7 +84,6 @@ export async function makeTables(access: EngineAccess): Promise<boolean> {
   return format === null;
 }
 
-/** The rights that a host needs, by tables. */
 const requiredRights = ({ log, lease, meta, hosts }: EngineTables): { tables: string[]; rights: string[] }[] => [
   { tables: [log], rights: ['SELECT', 'INSERT'] },
   { tables: [lease, hosts], rights: ['SELECT', 'INSERT', 'UPDATE'] },

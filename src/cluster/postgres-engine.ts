@@ -320,7 +320,6 @@ const runOf =
 /** SQLSTATEs of severity ERROR with an unknown outcome: of connections, and of statements that may have completed. */
 const isSilent = (state: string): boolean => state.startsWith('08') || state === '40003';
 
-/** Whether an error of the server proves that the statement changed nothing. */
 function provesNothingWritten(error: SQL.PostgresError): boolean {
   return error.severity === 'ERROR' && error.errno !== undefined && !isSilent(error.errno);
 }
@@ -362,7 +361,6 @@ const REFUSED_LOGINS = '28';
 
 const stateOf = (error: unknown): string => (error instanceof Bun.SQL.PostgresError && error.errno) || '';
 
-/** Whether a server refused the login or its database. */
 const isLoginRefusal = (error: unknown): boolean =>
   stateOf(error) === NO_DATABASE || stateOf(error).startsWith(REFUSED_LOGINS);
 

@@ -45,7 +45,6 @@ const HASH_MODE = { p2pkh: 0, p2sh: 1, p2wpkh: 2, p2wsh: 3, p2shUnordered: 5, p2
 /** A condition without the text of its address, which takes longer to compute than to read everything else. */
 type BareCondition = Omit<SpendingCondition, 'address'>;
 
-/** Reads an origin's or sponsor's condition. */
 function readSpendingCondition(reader: BytesReader): BareCondition {
   const hashMode = reader.u8('a hash mode');
   if (!isHashMode(hashMode)) throw reader.unknown('a hash mode (0, 1, 2, 3, 5 or 7)', hashMode);
@@ -188,7 +187,6 @@ function readTransaction(raw: Uint8Array, accepted: 'supported kinds' | 'all kin
   return { version, chainId, origin, sponsor, anchorMode, ...body };
 }
 
-/** The part of a transaction after its signers. */
 type Body = Pick<Transaction, 'postConditions' | 'payload'>;
 
 function readBody(reader: BytesReader): Body {

@@ -74,7 +74,6 @@ export function memoText(bytes: Uint8Array): string {
   return text.replace(/[\uFFFD\p{White_Space}]+/gu, ' ').replace(/^ | $/g, '');
 }
 
-/** Returns whether all bytes up to an end are within a range. */
 function areWithin(bytes: Uint8Array, end: number, min: number, max: number): boolean {
   // Reads by index, because a typed array's iterator takes ten times as long.
   for (let i = 0; i < end; i++) if (bytes[i]! < min || bytes[i]! > max) return false;

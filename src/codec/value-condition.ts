@@ -20,7 +20,6 @@ type IntegerType = 'int' | 'uint';
 
 interface IntegerLiteral {
   integer: bigint;
-  /** Types that the value may have. */
   types: readonly IntegerType[];
 }
 

@@ -72,7 +72,6 @@ export const acceptsHtml = (request: Request): boolean => names(request.headers.
 /** Whether `Accept` names a stream of server-sent events, as `EventSource` does. */
 export const acceptsEvents = (request: Request): boolean => names(request.headers.get('accept'), ['text/event-stream']);
 
-/** A content in each coding. */
 export type Packed = Readonly<Record<Coding, Uint8Array<ArrayBuffer>>>;
 
 /** The codings of a packed content, the smallest first. */

@@ -18,7 +18,6 @@ export interface Deprecation {
   parts?: Readonly<Record<string, (textOf: SentText) => string | null>>;
 }
 
-/** The operator's settings for deprecated routes. */
 export interface DeprecationPolicy {
   /** False: deprecated routes answer 410 at once. */
   enabled: boolean;

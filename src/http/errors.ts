@@ -127,7 +127,6 @@ export const badPath = (url: string): ApiError =>
 
 export type ApiEvent = UnexpectedEvent | { event: 'store_unavailable'; method: string; path: string; cause: unknown };
 
-/** The form of errors of a group of routes. */
 export interface ErrorShape {
   /** Schema of the body, for the OpenAPI document. */
   schema: TSchema;
@@ -141,7 +140,6 @@ export interface ErrorShape {
   failed: object;
 }
 
-/** Makes the response to a request that failed. */
 export type Failure = (error: unknown, request: Request, shape?: ErrorShape) => Response;
 
 /** The body of most errors. @param code error code for programs; null omits it */

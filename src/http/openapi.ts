@@ -169,7 +169,6 @@ function withHeaders(responses: Record<string, Body>, history: HistoryRequiremen
   );
 }
 
-/** A recorded request of an operation, and its response. */
 export interface RecordedExample {
   /** Parameters that differ from the examples of their schemas. */
   parameters?: Readonly<Record<string, unknown>>;
@@ -178,7 +177,6 @@ export interface RecordedExample {
   answer?: unknown;
 }
 
-/** A route's operation in the document. */
 type Operation = ReturnType<typeof operation>;
 
 function withExample(operation: Operation, { parameters = {}, body }: RecordedExample): Operation {

@@ -257,7 +257,6 @@ export function queryReader<Q extends TProperties>(properties: Q, onUnknown?: On
   };
 }
 
-/** The texts of each field, in the order of the fields. */
 function groupTexts(
   query: string,
   indexes: ReadonlyMap<string, number>,

@@ -128,7 +128,6 @@ export class Redirect {
 
 type NoParameters = Record<never, TSchema>;
 
-/** The application's services for routes. */
 export interface RouteContext {
   /** For streamed answers. */
   snapshots: Snapshots;

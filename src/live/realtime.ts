@@ -56,7 +56,6 @@ interface RealtimeOptions {
   clock?: Clock;
 }
 
-/** The data of a WebSocket of either protocol. */
 type SocketData = RpcConnection | IoSocketData;
 type Socket = Bun.ServerWebSocket<SocketData>;
 type Handler = Realtime['routes'][string];

@@ -171,7 +171,6 @@ interface IoConnectionOptions {
   clock: Clock;
 }
 
-/** A client's connection in Engine.IO, with either transport. */
 interface EngineConnection {
   /** The client's first request. */
   readonly request: { readonly url: string };

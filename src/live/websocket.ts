@@ -153,7 +153,6 @@ export class RpcConnection implements Subscriber {
   }
 }
 
-/** A requested subscription, and the result that confirms it. */
 interface Subscription {
   topic: Topic;
   result: Record<string, string>;
@@ -176,7 +175,6 @@ type Id = string | number | null;
 
 const failure = (id: Id, error: RpcError) => ({ jsonrpc: '2.0', id, error });
 const refusedRequest = (data: unknown) => failure(null, { message: 'Invalid request', code: -32600, data });
-/** The error for an invalid request, with the beginning of the message. */
 function invalidRequest(message: unknown) {
   const text = JSON.stringify(message);
   const part = excerpt(text);

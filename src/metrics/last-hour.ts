@@ -54,7 +54,6 @@ export interface EventTimes {
   p99Ms: number;
 }
 
-/** Makes the deliveries of an interval. */
 const noAttempts = () => ({ count: 0, milliseconds: 0, slowest: 0 });
 
 /** Samples the activity of a process, and stores the samples of an hour. */

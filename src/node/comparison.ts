@@ -32,7 +32,6 @@ export interface Difference {
   first: BlockAt | null;
 }
 
-/** The result for one kind of facts. */
 export interface KindReport {
   kind: FactKind;
   compared: number;
@@ -62,7 +61,6 @@ export function comparison(snapshots: Snapshots, rpc: NodeRpc, options: RequestO
 
   const hashAt = (reader: Reader, height: number) => reader.chain.blockHash({ height });
 
-  /** Returns the height of the lowest block in the index. */
   const firstHeight = (): number => snapshots.read((reader) => reader.chain.historyFrom() ?? 1);
 
   function blockAt(height: number): BlockAt | null {

@@ -115,7 +115,6 @@ function branchRewards(
   { history, snapshots }: FilledIndex,
   older: () => Promise<OlderTenures>,
 ): Pick<ParentChain, 'tenure' | 'maturity'> {
-  /** Returns the newest reward of non-canonical blocks. */
   function newestOf(blocks: readonly Block[]): MaturedReward | null {
     for (const { tenureHeight, minerRewards } of [...blocks].reverse()) {
       const [reward] = minerRewards;
@@ -184,7 +183,6 @@ export async function fillTo(
     receivedAt: microseconds(clock),
   });
 
-  /** Reports whether the index can have a block on top of this one. */
   const isKnown = (id: Uint8Array): boolean =>
     history.isKnown(id) || (start !== null && bytesEqual(id, start.indexBlockHash));
 
@@ -246,7 +244,6 @@ export async function fillTo(
     }
   }
 
-  /** Returns the block at the end of the next window. */
   async function nextGoal(): Promise<BlockPosition> {
     const height = Math.max(history.tip().height, lowest - 1) + WINDOW;
     const id = height < target.height ? await requestAncestor(node, height, target.indexBlockHash) : null;

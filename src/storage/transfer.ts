@@ -24,7 +24,6 @@ const SUCCESS: ReadonlySet<number> = new Set([200, 204]);
 const PASSING: ReadonlySet<number> = new Set([408, 425, 429]);
 const SERVER_ERRORS = 500;
 
-/** A response other than success. */
 export interface Refusal {
   status: number;
   /** Start of the body. */

@@ -95,7 +95,6 @@ export const [State, stateOf] = object<SimulatedNode>('Devnet')({
   ],
 });
 
-/** The simulated node that a server was started with. */
 export interface Steering {
   readonly node: SimulatedNode;
   /** Names of this server, in addition to `localhost`. */

@@ -44,7 +44,6 @@ const Forked = named('DevnetFork', {
 const Reverted = named('DevnetRevert', branch);
 const Replaced = named('DevnetReplacement', { tx_id: Hash, replaced: Hash });
 
-/** Serializes Bitcoin blocks with the blocks of Stacks that came with them. */
 const serializeBoth = ({ burnBlocks, blocks }: { burnBlocks: readonly BurnBlock[]; blocks: readonly Block[] }) => ({
   bitcoin_blocks: burnBlocks.map(devnetBitcoinBlock),
   blocks: blocks.map(devnetBlock),

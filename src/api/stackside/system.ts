@@ -140,7 +140,6 @@ export const SystemState = named('SystemState', {
     { description: 'Indexes of decoded values in the settings' },
   ),
 });
-/** Settings and files of a server. */
 export type SystemState = Static<typeof SystemState>;
 
 export const AlertsState = named('AlertsState', {
@@ -189,7 +188,6 @@ export const SystemLog = named('SystemLog', {
     { description: 'The last events, newest first: warnings and errors are kept apart from the others' },
   ),
 });
-/** Recent log events of a server. */
 export type SystemLog = Static<typeof SystemLog>;
 
 /** Maximum number of tokens that a request names. */
@@ -202,7 +200,6 @@ const MAX_TOKENS = 1_000;
  */
 type RefreshTokens = (contract: string, tokens: readonly bigint[] | null) => Promise<'contract' | bigint[] | null>;
 
-/** Creates the route that fetches metadata again. */
 const refreshRoute = (family: OperatorFamily<SystemApi>) =>
   route({
     ...family,

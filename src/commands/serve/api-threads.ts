@@ -14,7 +14,6 @@ import type { Environment } from './environment.ts';
 import type { ThreadLog } from './recent-log.ts';
 import { crash, type ServerContext } from './server-context.ts';
 
-/** Metrics of a registry, for aggregation with others. */
 export type ThreadMetrics = MetricObjectWithValues<MetricValue<string>>[];
 
 export interface ThreadStart {
@@ -39,7 +38,6 @@ interface Reports {
   log: ThreadLog;
 }
 
-/** A message from an API thread to the main thread. */
 export type FromThread =
   | { kind: 'listening'; url: string }
   | { kind: 'refused'; error: ErrorMessage }
@@ -48,7 +46,6 @@ export type FromThread =
   | { kind: 'report'; id: number; report: Reports[keyof Reports] }
   | { kind: 'stopped' };
 
-/** A message from the main thread to an API thread. */
 export type ToThread = { kind: 'report'; what: keyof Reports; id: number } | { kind: 'stop' };
 
 /** Maximum wait for a thread's answer, in milliseconds. */

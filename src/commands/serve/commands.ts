@@ -137,7 +137,6 @@ export const simulate = command('simulate', {
   },
 });
 
-/** A command that steers a running devnet. */
 interface SteeringCommand {
   name: string;
   summary: string;

@@ -35,7 +35,6 @@ export interface ServerOperations extends Operations {
   series(): Promise<Series[]>;
 }
 
-/** The parts of a server that its services share. */
 export interface ServerContext {
   settings: Settings;
   environment: Environment;

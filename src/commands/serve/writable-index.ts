@@ -15,7 +15,6 @@ import { requiresWhole, requireWholeHistory } from './history-start.ts';
 import { crash, type ServerContext } from './server-context.ts';
 import { requireNodeChain } from './start-checks.ts';
 
-/** The opened index of a process that writes. */
 export interface WritableIndex {
   ingest: Ingest;
   machine: HookMachine;
@@ -121,7 +120,6 @@ export interface CopyLog {
   path: string;
 }
 
-/** The thread's answer. */
 export interface CopyResult extends CopyLog {
   isCopied: boolean;
 }

@@ -42,7 +42,6 @@ function runCheck(name: string, find: () => Iterable<string>): CheckResult {
   }
 }
 
-/** The listener of a run of checks. */
 export interface CheckWatch {
   /**
    * A check begins, or has made progress.

@@ -73,7 +73,6 @@ export function stakingWriter(db: Database, dictionaries: Dictionaries) {
 
 type StakeWriter = ReturnType<typeof stakeWriter>;
 
-/** Writes STX that are staked without a bond. */
 function stakeWriter(db: Database, { principals }: Dictionaries) {
   const stakes = history(db, stakesTable);
   const changedAt = query<{ found: number }, [number, number, number]>`

@@ -15,7 +15,6 @@ export class LockHeldError extends OperatorError {
   override readonly name = 'LockHeldError';
 }
 
-/** A lock that is held until it is disposed of. */
 export interface Lock extends Disposable {
   /**
    * Reads the status of the lock's file, which takes microseconds.

@@ -17,7 +17,6 @@ import type { MempoolRow } from './stored-rows.ts';
 const { pending: PENDING, mined: MINED, replaced_by_fee: REPLACED, collected_here: COLLECTED } = MEMPOOL_STATE;
 const { replaced_and_dropped: REPLACED_AND_DROPPED } = MEMPOOL_STATE;
 
-/** A transaction in a block that joined the chain. */
 export interface ConfirmedTransaction {
   content: TransactionContent;
   /** Position on the chain: height and index in the block, as one number. */

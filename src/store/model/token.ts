@@ -83,7 +83,6 @@ export interface FtListing extends ListedToken {
   decimals: string | null;
 }
 
-/** A collection of the directory. */
 export interface NftListing extends ListedToken {
   mints: number;
   /** Instances that are not burnt. */

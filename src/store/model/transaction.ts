@@ -114,7 +114,6 @@ export interface TransactionOrder {
   direction: 'asc' | 'desc';
 }
 
-/** The transaction of an id. */
 export type FoundTransaction =
   | { mined: true; transaction: TransactionDetail }
   | { mined: false; transaction: PendingTransactionDetail };

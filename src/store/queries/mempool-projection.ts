@@ -160,7 +160,6 @@ export function mempoolProjection(
   const lockAt = lockQuery(db);
   const startingAccount = startingAccountQuery(db);
 
-  /** Reads accounts, each once. */
   function accountsAtTip(): (account: number) => AccountAtTip {
     const isWhole = chain.historyStart() === null;
     const accounts = new Map<number, AccountAtTip>();

@@ -71,7 +71,6 @@ interface OperationRow extends Stored<'name_operations', 'namespace' | 'operatio
 
 type OldNameRow = Stored<'old_names', 'parent' | 'owner'>;
 
-/** Owners of names, by the tokens of the names. */
 function nameOwners(db: Database) {
   const { owner, owned } = statements(db, sql);
   const { principalOf, assetOf } = numbers(db);

@@ -14,7 +14,6 @@ export interface RowSource<Row> {
   keyOf(row: Row): CursorKey;
 }
 
-/** A list, and the requested page. */
 export interface PageSource<Row, Item, Total extends number | null = number> extends RowSource<Row> {
   limit: number;
   /** The page to read; null for the first. */
@@ -103,7 +102,6 @@ interface RowBatch<Row> {
 /** The cursor at the same position that reads in the other direction. */
 const turnedAround = ({ side, key }: Cursor): Cursor => ({ side: opposites[side], key });
 
-/** Whether a cursor excludes the item of its key. */
 const isExclusive = ({ side }: Cursor): boolean => side === 'after' || side === 'before';
 
 /** Reads up to `count` rows from a side of a key. Yields after each row, and where the list itself pauses. */

@@ -64,7 +64,6 @@ const numbering =
   (sql: string): string =>
     sql.replace(PARAMETER, (_, name) => `?${names.indexOf(name) + 1}`);
 
-/** The names of a statement's parameters, each once. */
 const namesIn = (sql: string): string[] => [...new Set([...sql.matchAll(PARAMETER)].map(([, name = '']) => name))];
 
 const conditionOf = (filters: Readonly<Record<string, string>>): string =>
@@ -144,7 +143,6 @@ export function walker<Row, Item, Filter extends string, Name extends string>(
   };
 }
 
-/** Limits for a request with an offset. */
 export interface SearchLimits {
   /** Maximum rows of a list that is sorted at once. In a longer list, this many rows are first read in its order. */
   sorted: number;

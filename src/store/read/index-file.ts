@@ -13,7 +13,6 @@ import { sharedProjection } from '../queries/mempool-projection.ts';
 import { sharedTexts } from '../queries/row-texts.ts';
 import { type Reader, readerOf, type WorkLimits } from './index-reader.ts';
 
-/** A connection with a separate snapshot. */
 export interface IndexConnection {
   readonly reader: Reader;
   readonly db: Connection;

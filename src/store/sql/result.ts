@@ -164,7 +164,6 @@ export function requireOnlyViews(text: string, parameters: readonly SqlParameter
     throw onlyViewsError();
 }
 
-/** Whether two columns have the same name. */
 const isRepeated = (names: readonly string[]): boolean => new Set(names).size < names.length;
 
 /** A query with the same rows and unique column names. */

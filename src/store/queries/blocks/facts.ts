@@ -81,7 +81,6 @@ export interface TouchedItems {
   transactions: BlockTransaction[];
 }
 
-/** A transaction in the list of a block. */
 export type BlockTransaction = Stored<'transactions', 'tx_id' | 'type'> &
   Stored<'transaction_bodies', 'result' | 'raw'>;
 
@@ -113,7 +112,6 @@ type Positions = [first: number, last: number];
 /** The positions of a block, and the last position of the block up to which later changes count. */
 type PositionsUpTo = [...Positions, upTo: number];
 
-/** Each item once. */
 const distinct = <T>(items: readonly T[], key: (item: T) => string): T[] => [
   ...new Map(items.map((item) => [key(item), item])).values(),
 ];

@@ -97,7 +97,6 @@ type ContractRow = Stored<'principals', 'address' | 'id'> & { logs: number };
 
 type TransactionRow = Stored<'transactions', 'type' | 'sender_id' | 'function_name'>;
 
-/** The transactions that a filter requires, and their number. */
 interface Transactions {
   rows: (span: Span) => ListedRows<Stored<'transactions', 'position'>>;
   count: number;

@@ -77,7 +77,6 @@ export const sql = {
 
 const BATCH = 500;
 
-/** Places that are in memory. */
 const sortedPlaces = (places: PlaceRow[]): ListedRows<PlaceRow> =>
   sortedRows(places.sort(newestFirst), placeKey, (a, b) => newestFirst(placeOf(a), placeOf(b)));
 

@@ -195,7 +195,6 @@ interface Parts {
   contract: PrincipalRow | null | undefined;
 }
 
-/** The values of the filters that both lists have. */
 const valuesOf = ({ types, functionName, sender, recipient, contract }: Parts) => ({
   types: bitsOf(types),
   functionName,
