@@ -72,7 +72,7 @@ function isDiskFull(path: string): boolean {
  * Adds the file's path to an error of SQLite, since its message lacks the path and the reason why a file can't be opened. A
  * full disk is recognised here.
  */
-export function withPath<T>(path: string, run: () => T): T {
+function withPath<T>(path: string, run: () => T): T {
   try {
     return run();
   } catch (error) {
