@@ -47,12 +47,10 @@ function inReverse({ route, target }: OrderedList, rows: readonly string[]): str
 test('the ascending list is the reverse of the descending one', async () => {
   const walked = new Set<string>();
   for (const { world, list, allRows } of lists) {
-    for (const limit of [1, 4]) {
-      const { target } = list;
-      expect({ target, rows: await world.walked(list, '&order=desc', limit) }).toEqual({ target, rows: allRows });
-      const rows = inReverse(list, allRows);
-      expect({ target, rows: await world.walked(list, '&order=asc', limit) }).toEqual({ target, rows });
-    }
+    const { target } = list;
+    expect({ target, rows: await world.walked(list, '&order=desc', 4) }).toEqual({ target, rows: allRows });
+    const rows = inReverse(list, allRows);
+    expect({ target, rows: await world.walked(list, '&order=asc', 3) }).toEqual({ target, rows });
     if (allRows.length > 1) walked.add(list.route);
   }
   expect([...walked].sort()).toEqual([...new Set(orderedRoutes().map(({ path }) => path))].sort());

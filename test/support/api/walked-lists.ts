@@ -550,6 +550,7 @@ function crowdedEvents(n: number, isFirst: boolean): TypedEvent[][] {
     { contract_identifier: by, topic: 'print', raw_value: toHex(printed) },
   ];
   const user = (index: number) => users[index % users.length]!.address;
+  const registered = isFirst ? users : users.slice(0, 1);
   return [
     // Tokens of one kind after the other for one holder, and one of them for everybody.
     [
@@ -580,11 +581,11 @@ function crowdedEvents(n: number, isFirst: boolean): TypedEvent[][] {
         ],
       ),
     ],
-    // A bond for each block, with several registrations; and signers, one of which all stakers use.
+    // A bond for each block, the first with several registrations; and signers, one of which all stakers use.
     [
       bonds.setup(n),
-      ...users.map(({ address }) => bonds.allow(n, address)),
-      ...users.map(({ address }) => bonds.register(n, address, `${holder}.manager`, 1_000 + n)),
+      ...registered.map(({ address }) => bonds.allow(n, address)),
+      ...registered.map(({ address }) => bonds.register(n, address, `${holder}.manager`, 1_000 + n)),
     ].map(print),
     n === 2 ? stacking(n).map(print) : [],
     bnsOperated({
@@ -606,7 +607,7 @@ function crowdedEvents(n: number, isFirst: boolean): TypedEvent[][] {
       bonds.key('grant', `${holder}.manager-${n}`, keyOf(n % 200)),
       bonds.key('register', `${holder}.manager-${n}`, keyOf(n % 200)),
       bonds.stake(user(n), `${holder}.manager`, 60_000_000_000n, [8, 20], 400),
-      ...users.map(({ address }) => bonds.claim(address, null, 1, `${holder}.manager`, 8)),
+      ...registered.map(({ address }) => bonds.claim(address, null, 1, `${holder}.manager`, 8)),
     ].map(print),
   ];
 }
@@ -814,16 +815,25 @@ export class WalkedWorld implements Disposable {
     } as WalkedPage;
   }
 
-  /** Reads the whole list in pages of one row, whose cursors contain its key. Returns null if there is no such list. */
+  /**
+   * Reads the whole list in pages of two rows, whose cursors contain the key of the first row and of the last.
+   * @returns null if there is no such list
+   */
   async rows(list: WalkedList): Promise<WalkedRow[] | null> {
     const rows: WalkedRow[] = [];
-    for (let cursor: string | null = null; ; ) {
-      const page: WalkedPage | null = await this.page(list, 1, cursor);
+    for (let cursor: string | null = null, limit = 2; ; ) {
+      const page: WalkedPage | null = await this.page(list, limit, cursor);
       if (page === null) return null;
-      const [text] = page.items;
-      if (text !== undefined) rows.push({ key: keyIn(page.previous ?? page.current), text });
-      if (page.next === null) return rows;
-      cursor = page.next;
+      const { items, previous, current, next } = page;
+      if (items.length === 2 && next === null) {
+        // The last page doesn't have the key of its second row.
+        limit = 1;
+        continue;
+      }
+      const keys = [keyIn(previous ?? current), keyIn(next)];
+      rows.push(...items.map((text, index) => ({ key: keys[index]!, text })));
+      if (next === null) return rows;
+      cursor = next;
     }
   }
 
