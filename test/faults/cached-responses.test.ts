@@ -278,7 +278,7 @@ test(
         const answers = new Map<string, Answer>();
         for (const [index, event] of events.entries()) {
           world.take(event);
-          if (event.path !== '/new_block' || index < events.length - casesOf(20)) continue;
+          if (event.path !== '/new_block' || index < events.length - casesOf(10)) continue;
           await world.withFresh(async (fresh, otherBuild) => {
             for (const url of urlsOfTransactions(events.slice(0, index + 1))) {
               await sameAnswers(url, { old: world.old, fresh, otherBuild }, answers, seen);

@@ -264,30 +264,6 @@ function notOnDisk(calls: readonly FileCall[]): string[] {
   return [...missing, ...[...renamed.keys()].map((to) => `the name ${to}`)];
 }
 
-test.each(commands)(
-  '$name: any failing call is reported and leaves nothing, and the next attempt succeeds',
-  async (command) => {
-    using undisturbed = await prepareFolder(command);
-    const { error, seen } = await run(never, command, undisturbed.path);
-    expect(error).toBeNull();
-    expect(notOnDisk(seen.fileCalls)).toEqual([]);
-    const expected = await command.result(undisturbed.path);
-    const calls = seen.calls();
-    const samples = Math.min(calls, casesOf(1));
-    for (let sample = 0; sample < samples; sample++) {
-      const number = Math.floor(((sample + 0.5) * calls) / samples);
-      await failOneCall(command, {
-        expected,
-        fault: faults[(sample + number) % faults.length]!,
-        fails: (call) => call.number === number,
-      });
-    }
-    if (command.makesSecondaryIndexes !== true) return;
-    const fails = ({ sql }: Call) => sql.startsWith('CREATE INDEX events_ft ');
-    expect(await failOneCall(command, { expected, fault: faults[0]!, fails })).toContain('events_ft');
-  },
-);
-
 /** Has each call of the file system leave the folder behind as a process would that is killed before it. */
 function imagesOf(folder: string): { plan: Plan; images: DataDirectory[] } {
   const images: DataDirectory[] = [];
@@ -301,22 +277,41 @@ function imagesOf(folder: string): { plan: Plan; images: DataDirectory[] } {
   return { plan, images };
 }
 
-test.each(commands)('$name: wherever it is killed among its files, the next try does it', async (command) => {
-  using folder = await prepareFolder(command);
-  const { plan, images } = imagesOf(folder.path);
-  const { error } = await run(plan, command, folder.path);
-  expect(error).toBeNull();
-  const expected = await command.result(folder.path);
-  const samples = Math.min(images.length, casesOf(2));
-  for (let sample = 0; sample < samples; sample++) {
-    const index = Math.floor(((sample + 0.5) * images.length) / samples);
-    const image = images[index]!;
-    const retry = await run(never, command, image.path);
-    if (retry.error !== null && !(retry.error instanceof OperatorError)) throw retry.error;
-    expect({ index, result: await command.result(image.path) }).toEqual({ index, result: expected });
-  }
-  for (const image of images) image[Symbol.dispose]();
-});
+/** Returns some of the numbers below a limit, evenly spread. */
+const spread = (samples: number, limit: number): number[] =>
+  Array.from({ length: Math.min(samples, limit) }, (_, sample) =>
+    Math.floor(((sample + 0.5) * limit) / Math.min(samples, limit)),
+  );
+
+test.each(commands)(
+  '$name: any failing call is reported and leaves nothing, and the next attempt succeeds, also after a kill anywhere among its files',
+  async (command) => {
+    using undisturbed = await prepareFolder(command);
+    const { plan, images } = imagesOf(undisturbed.path);
+    const { error, seen } = await run(plan, command, undisturbed.path);
+    expect(error).toBeNull();
+    expect(notOnDisk(seen.fileCalls)).toEqual([]);
+    const expected = await command.result(undisturbed.path);
+    const calls = seen.calls();
+    for (const number of spread(casesOf(1), calls)) {
+      await failOneCall(command, {
+        expected,
+        fault: faults[number % faults.length]!,
+        fails: (call) => call.number === number,
+      });
+    }
+    for (const index of spread(casesOf(1), images.length)) {
+      const image = images[index]!;
+      const retry = await run(never, command, image.path);
+      if (retry.error !== null && !(retry.error instanceof OperatorError)) throw retry.error;
+      expect({ index, result: await command.result(image.path) }).toEqual({ index, result: expected });
+    }
+    for (const image of images) image[Symbol.dispose]();
+    if (command.makesSecondaryIndexes !== true) return;
+    const fails = ({ sql }: Call) => sql.startsWith('CREATE INDEX events_ft ');
+    expect(await failOneCall(command, { expected, fault: faults[0]!, fails })).toContain('events_ft');
+  },
+);
 
 test("check leaves no file behind if it can't get a lock", async () => {
   const command = commands.find(({ name }) => name === 'check')!;
@@ -324,16 +319,17 @@ test("check leaves no file behind if it can't get a lock", async () => {
   const { seen } = await run(never, command, undisturbed.path);
   const expected = await command.result(undisturbed.path);
   expect(seen.calls()).toBeGreaterThan(0);
-  for (const fault of faults.filter(({ effect }) => effect === 'kept')) {
-    for (const pattern of [/^openSync$/, /^PRAGMA journal_mode = MEMORY$/, /^BEGIN EXCLUSIVE$/]) {
-      let failed = false;
-      const fails = ({ sql, path }: Call) => {
-        if (failed || !pattern.test(sql) || !path.endsWith('writer.lock')) return false;
-        failed = true;
-        return true;
-      };
-      await failOneCall(command, { expected, fault, fails });
-      expect({ fault, pattern, failed }).toEqual({ fault, pattern, failed: true });
-    }
+  const kept = faults.filter(({ effect }) => effect === 'kept');
+  const patterns = [/^openSync$/, /^PRAGMA journal_mode = MEMORY$/, /^BEGIN EXCLUSIVE$/];
+  for (const [index, pattern] of patterns.entries()) {
+    const fault = kept[index % kept.length]!;
+    let failed = false;
+    const fails = ({ sql, path }: Call) => {
+      if (failed || !pattern.test(sql) || !path.endsWith('writer.lock')) return false;
+      failed = true;
+      return true;
+    };
+    await failOneCall(command, { expected, fault, fails });
+    expect({ fault, pattern, failed }).toEqual({ fault, pattern, failed: true });
   }
 });
