@@ -1,18 +1,13 @@
 /** Sends invalid values for every parameter of every route in the OpenAPI document. */
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { isOwnPath } from '../../src/http/parameters.ts';
-import { startTour, type Tour } from '../client/tour.ts';
+import { startTour } from '../client/tour.ts';
 import { type GetRoute, getRoutes, isOfOperator, type Parameter, type Schema } from '../support/api/random-urls.ts';
 import { assertProperty, character } from '../support/property.ts';
 
-let tour: Tour;
-let routes: GetRoute[];
-beforeAll(async () => {
-  tour = await startTour();
-  routes = getRoutes(tour.document).filter((route) => !isOfOperator(route));
-});
-afterAll(() => tour.end());
+const tour = await startTour();
+const routes = getRoutes(tour.document).filter((route) => !isOfOperator(route));
 
 /** Valid values for each kind of parameter, which the tour's chain needn't contain. */
 const HASH = `0x${'ab'.repeat(32)}`;

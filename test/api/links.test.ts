@@ -1,18 +1,12 @@
 /** Follows every link of each deprecated route over a simulated chain: the successor returns the same object. */
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import type { Route } from '../../src/http/route.ts';
-import { startTour, type Tour } from '../client/tour.ts';
+import { startTour } from '../client/tour.ts';
 import { routesOf } from '../support/api/app.ts';
 import { type Ask, candidatesOf } from '../support/generate/example-candidates.ts';
 import { firstTelling, targetOf } from '../support/generate/examples.ts';
 
-let tour: Tour;
-let candidates: Awaited<ReturnType<typeof candidatesOf>>;
-beforeAll(async () => {
-  tour = await startTour();
-  candidates = await candidatesOf(ask);
-});
-afterAll(() => tour.end());
+const tour = await startTour();
 
 const request = (target: string): Promise<Response> =>
   tour.fetch(new Request(`http://localhost${target}`, { redirect: 'manual' }));
@@ -21,6 +15,7 @@ const ask: Ask = async (target) => {
   const text = await response.text();
   return { status: response.status, body: /^[[{]/.test(text) ? JSON.parse(text) : text };
 };
+const candidates = await candidatesOf(ask);
 
 const deprecated = routesOf().filter((route) => route.deprecated !== null && route.method === 'GET');
 /** Routes without successors: simulated nodes have neither microblocks nor faucets. */

@@ -8,7 +8,7 @@ import { createClient } from '@hey-api/openapi-ts';
 import openapiTS, { astToString, type OpenAPI3 } from 'openapi-typescript';
 import ts from 'typescript';
 import { dataDirectory } from '../support/data/data-directory.ts';
-import { startTour, type Tour } from './tour.ts';
+import { startTour } from './tour.ts';
 import { programOf } from './type-check.ts';
 
 /** Code that uses both clients. */
@@ -42,12 +42,11 @@ export async function read(baseUrl: string) {
 }
 `;
 
-let tour: Tour;
+const tour = await startTour();
 let server: ReturnType<typeof Bun.serve>;
 const temporary = dataDirectory();
 const directory = temporary.path;
 beforeAll(async () => {
-  tour = await startTour();
   server = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: tour.fetch });
   const document = tour.document as unknown as OpenAPI3;
   await createClient({
@@ -61,7 +60,6 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await server?.stop(true);
-  tour?.end();
   temporary[Symbol.dispose]();
 });
 

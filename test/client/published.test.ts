@@ -2,9 +2,9 @@
  * The client package of wallets and explorers calls each of its routes on a simulated chain. The compiler checks the
  * responses against the package's types.
  */
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { createClient } from '@stacks/blockchain-api-client';
-import { startTour, type Tour } from './tour.ts';
+import { startTour } from './tour.ts';
 import { type Typed, typeErrors } from './type-check.ts';
 
 type Query = Record<string, unknown>;
@@ -14,28 +14,23 @@ interface Visit {
   body?: unknown;
 }
 
-let tour: Tour;
-let get: (path: string, visit?: Visit) => Promise<unknown>;
-let post: (path: string, visit?: Visit) => Promise<unknown>;
+const tour = await startTour();
+const client = createClient({ baseUrl: 'http://localhost', fetch: tour.fetch });
 const answers = new Map<string, unknown[]>();
-beforeAll(async () => {
-  tour = await startTour();
-  const client = createClient({ baseUrl: 'http://localhost', fetch: tour.fetch });
-  const request = async (method: 'GET' | 'POST', path: string, { body, ...params }: Visit = {}) => {
-    const ask = client[method] as (
-      path: string,
-      init: object,
-    ) => Promise<{ data?: unknown; error?: unknown; response: Response }>;
-    const { data, error, response } = await ask(path, { params, body });
-    expect([path, params, response.status, error]).toEqual([path, params, 200, undefined]);
-    const earlier = answers.get(`${method.toLowerCase()} ${path}`) ?? [];
-    answers.set(`${method.toLowerCase()} ${path}`, [...earlier, data]);
-    return data;
-  };
-  get = (path, visit) => request('GET', path, visit);
-  post = (path, visit) => request('POST', path, visit);
-});
-afterAll(() => tour.end());
+
+async function request(method: 'GET' | 'POST', path: string, { body, ...params }: Visit = {}): Promise<unknown> {
+  const ask = client[method] as (
+    path: string,
+    init: object,
+  ) => Promise<{ data?: unknown; error?: unknown; response: Response }>;
+  const { data, error, response } = await ask(path, { params, body });
+  expect([path, params, response.status, error]).toEqual([path, params, 200, undefined]);
+  const earlier = answers.get(`${method.toLowerCase()} ${path}`) ?? [];
+  answers.set(`${method.toLowerCase()} ${path}`, [...earlier, data]);
+  return data;
+}
+const get = (path: string, visit?: Visit) => request('GET', path, visit);
+const post = (path: string, visit?: Visit) => request('POST', path, visit);
 
 interface Transaction {
   tx_id: string;

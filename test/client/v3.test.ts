@@ -1,16 +1,8 @@
 /** A client generated from the OpenAPI document calls every v3 route over a simulated chain. */
-import { afterAll, beforeAll, expect, test } from 'bun:test';
-import { data, startTour, type Tour } from './tour.ts';
+import { expect, test } from 'bun:test';
+import { data, startTour } from './tour.ts';
 
-let client: Tour['client'];
-let document: Tour['document'];
-let visited: Tour['visited'];
-let end: Tour['end'];
-
-beforeAll(async () => {
-  ({ client, document, visited, end } = await startTour());
-});
-afterAll(() => end());
+const { client, document, visited } = await startTour();
 
 test('the generated client reads transactions, blocks and the mempool of v3', async () => {
   const status = await data(client.GET('/extended'));

@@ -1,13 +1,9 @@
 /** The requests that wallets send before they sign: @stacks/transactions against the server. */
-import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { expect, test } from 'bun:test';
 import { fetchNonce } from '@stacks/transactions';
-import { data, startTour, type Tour } from './tour.ts';
+import { data, startTour } from './tour.ts';
 
-let tour: Tour;
-beforeAll(async () => {
-  tour = await startTour();
-});
-afterAll(() => tour.end());
+const tour = await startTour();
 
 test("fetchNonce returns an account's next nonce, including pending transactions", async () => {
   const client = {
