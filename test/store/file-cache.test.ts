@@ -1,9 +1,8 @@
 /** Compares the answers of a server with cached values to the answers of a fresh server. */
 import { expect, test } from 'bun:test';
 import { clarity } from '../../src/codec/clarity-encode.ts';
-import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { appOf } from '../support/api/app.ts';
-import { openNew, received } from '../support/data/ingest.ts';
+import { openNew } from '../support/data/ingest.ts';
 import { watchedSnapshots } from '../support/data/watched-snapshots.ts';
 import {
   alice,
@@ -17,12 +16,6 @@ import {
   START,
   transfer,
 } from '../support/events/handmade.ts';
-
-interface TransactionRow {
-  tx_id: string;
-  sender: { address: string };
-  contract_call?: { contract_id: string };
-}
 
 test('a pending transaction that is dropped and received again is listed with its new receipt', async () => {
   using open = openNew();
@@ -44,52 +37,6 @@ test('a pending transaction that is dropped and received again is listed with it
     [START + 60, first.id],
     [START, second.id],
   ]);
-});
-
-test('while a chain forks, a server with a full cache answers like one with an empty cache', async () => {
-  using open = openNew();
-  using snapshots = watchedSnapshots(open.directory);
-  const cached = appOf({ snapshots });
-  const ask = async (app: typeof cached, path: string) =>
-    (await app.handle(new Request(`http://localhost/extended/${path}`))).text();
-  const pathsOf = async (app: typeof cached): Promise<string[]> => {
-    const { results } = JSON.parse(await ask(app, 'v3/transactions?limit=30')) as { results: TransactionRow[] };
-    const contracts = new Set(results.flatMap(({ contract_call: call }) => call?.contract_id ?? []));
-    const senders = new Set(results.map(({ sender }) => sender.address));
-    const [newest] = results;
-    return [
-      ...['v3/transactions', 'v3/mempool/transactions', 'v2/blocks?limit=5', 'v2/blocks/latest', 'v2/blocks/1'],
-      ...['v1/tx?limit=30', 'v1/tx?limit=30&exclude_function_args=true', 'v1/tx/block_height/2'],
-      ...['v3/blocks/2/transactions', `v3/transactions/${newest?.tx_id}`, `v3/transactions/${newest?.tx_id}/events`],
-      `v3/principals/${newest?.sender.address}/transactions/${newest?.tx_id}/balance-changes`,
-      ...[...contracts].flatMap((contract) => [
-        `v2/smart-contracts/${contract}/logs`,
-        `v1/contract/${contract}/events`,
-      ]),
-      ...[...senders]
-        .slice(0, 3)
-        .flatMap((sender) => [
-          ...[`v3/principals/${sender}/transactions`, `v3/principals/${sender}/mempool/transactions`],
-          ...[`v1/address/${sender}/transactions`, `v2/addresses/${sender}/transactions`],
-        ]),
-    ];
-  };
-  let [logs, forks, tip] = [0, 0, 0];
-  for (const event of devnetEvents({ seed: 6, blocks: 24, accounts: 8, transactionsPerBlock: 4, forkEvery: 3 })) {
-    open.ingest.receive(received(event));
-    if (event.path !== '/new_block') continue;
-    using anew = watchedSnapshots(open.directory);
-    const fresh = appOf({ snapshots: anew });
-    for (const path of await pathsOf(cached)) {
-      const answer = await ask(cached, path);
-      expect([path, answer]).toEqual([path, await ask(fresh, path)]);
-      if (path.endsWith('/logs') && JSON.parse(answer).results.length > 0) logs += 1;
-    }
-    const height = open.ingest.tipHeight();
-    if (height === tip) forks += 1;
-    tip = height;
-  }
-  expect([logs > 10, forks > 3]).toEqual([true, true]);
 });
 
 test('a listed call has the functions of a contract that is deployed after it, in each fork', async () => {
