@@ -180,12 +180,14 @@ describe("an item's name used as a cursor", () => {
 
   /** Names of blocks, transactions and logs of the chain, in the form of each list. */
   const namesOf = async (path: string): Promise<string[]> =>
-    (await transactions()).map(({ block: { height, index_hash, tx_index } }) => {
-      if (path.includes('{tenure_height}')) return index_hash;
-      return path.includes('{contract_id}')
-        ? `${height}:2147483647:${tx_index}:0`
-        : `${index_hash}:2147483647:${tx_index}`;
-    });
+    (await transactions())
+      .filter((_, index) => index % 3 === 0)
+      .map(({ block: { height, index_hash, tx_index } }) => {
+        if (path.includes('{tenure_height}')) return index_hash;
+        return path.includes('{contract_id}')
+          ? `${height}:2147483647:${tx_index}:0`
+          : `${index_hash}:2147483647:${tx_index}`;
+      });
 
   /** Lists that have items in the chain, by the route's path. */
   async function subjects(path: string): Promise<string[]> {

@@ -299,12 +299,12 @@ async function targetsOf(events: readonly NodeEvent[], prng: Prng): Promise<stri
 }
 
 /** Number of events at the end of the chain. After each one, the test requests every target. */
-const LOOKS = isFullRun ? 15 : 8;
+const LOOKS = isFullRun ? 15 : 5;
 
 test(
   'each ETag of a URL belongs to one answer while blocks, forks and pending transactions arrive',
   async () => {
-    const seen = new Seen({ 'a tag that changes': 150, 'a tag that stays': 150 });
+    const seen = new Seen({ 'a tag that changes': 100, 'a tag that stays': 100 });
     await assertProperty(
       fc.asyncProperty(fc.nat({ max: 10_000 }), async (seed) => {
         const options = { blocks: 30, accounts: 6, transactionsPerBlock: 4, staking: 20, forkEvery: 6 };
