@@ -129,7 +129,7 @@ describe('over forked chains', () => {
           }
         });
       }),
-      { cases: 2, seen },
+      { cases: 1, seen },
     );
   });
 });

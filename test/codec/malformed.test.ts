@@ -176,7 +176,7 @@ describe('no decoder throws for', () => {
   test('random bytes', () => {
     assertProperty(fc.property(fc.uint8Array({ maxLength: 300, size: 'max' }), decodeAll), {
       always: 'all bytes are decoded, and none may throw',
-      cases: 2000,
+      cases: 800,
     });
   });
 
@@ -184,7 +184,7 @@ describe('no decoder throws for', () => {
     const likely = fc.array(fc.oneof(fc.nat({ max: 15 }), fc.constantFrom(0, 0, 0, 1, 2, 22, 97)), { maxLength: 80 });
     assertProperty(
       fc.property(likely, (bytes) => decodeAll(Uint8Array.from(bytes))),
-      { always: 'all bytes are decoded, and none may throw', cases: 2000 },
+      { always: 'all bytes are decoded, and none may throw', cases: 800 },
     );
   });
 
@@ -204,7 +204,7 @@ describe('no decoder throws for', () => {
         seen.add('calls');
         expect(decodeArguments(payload.functionArgs).ok).toBe(true);
       }),
-      { seen, cases: 2000 },
+      { seen, cases: 800 },
     );
   });
 });

@@ -100,7 +100,7 @@ test(
         seen.add('beginnings');
         seen.add('blocks', forked.tables.blocks?.length ?? 0);
       }),
-      { seen, cases: 3 },
+      { seen, cases: 1 },
     );
   },
   timeout,
@@ -222,7 +222,7 @@ test(
         const isKnown = isOneBitcoin(accepted);
         expect(chainOf(tables(open.directory), isKnown)).toEqual(chainOf(tables(straight.directory), isKnown));
       }),
-      { seen, cases: 10 },
+      { seen, cases: 4 },
     );
   },
   timeout,

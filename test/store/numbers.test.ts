@@ -2,7 +2,7 @@
 import { expect, test } from 'bun:test';
 import { PayloadError, parseJson } from '../../src/chain/payload-reader.ts';
 import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
-import { entryOf, type OpenIngest, openNew, simulatedEvents } from '../support/data/ingest.ts';
+import { entryOf, type OpenIngest, openNew } from '../support/data/ingest.ts';
 import { everything, journalRows } from '../support/data/tables.ts';
 import {
   alice,
@@ -131,20 +131,6 @@ test.each(Object.entries(events))("%s: a number that can't be stored is refused 
   }
   expect(everything(open.directory)).toEqual(before);
   expect(open.ingest.receive(event)).toBe('applied');
-});
-
-test('a simulated event with a changed number is accepted or rejected by its field', () => {
-  using open = openNew();
-  for (const event of simulatedEvents({ seed: 5, blocks: 6, accounts: 8, transactionsPerBlock: 2, forkEvery: 3 })) {
-    for (const path of numbersIn(parseJson(event.text))) {
-      // Contract interfaces contain many numbers that Stackside doesn't read.
-      if (path.includes('contract_interface')) continue;
-      for (const number of [1e300, 2n ** 63n]) {
-        expect(['accepted', 'refused by name']).toContain(outcome(open, event, path, number));
-      }
-    }
-    open.ingest.receive(event);
-  }
 });
 
 test('costs that add up to more than a row can hold are refused, each by itself and together', () => {

@@ -95,32 +95,6 @@ describe('a bond', () => {
     const { items } = await readAfter([setup, withdrawal], (read) => read.staking.positions(A, 20, null));
     expect(items).toMatchObject([{ active: true, earlyExit: true, btcLocked: '0' }]);
   });
-
-  test('an update, an exit and a withdrawal in an orphaned block are reverted', async () => {
-    const changes = poxBlock(setup, 'changed', [[bonds.update(0, A, other, 3_000, 9), bonds.exit(0, B)]]);
-    const rivals = blocksOn(setup, 'rival', 'end');
-    const [registration, positions] = await readAfter([setup, changes, ...rivals], async (read) => [
-      read.staking.registration(0, A),
-      read.staking.positions(B, 20, null).items,
-    ]);
-    expect(registration).toMatchObject({ signer: manager, sats: '1000' });
-    expect(positions).toMatchObject([{ active: true, earlyExit: false }]);
-  });
-
-  test('an orphaned bond and its positions are gone, and return when its fork wins', async () => {
-    const first = poxBlock(null, 'first', []);
-    const bond = poxBlock(first, 'bond', [[bonds.setup(0), bonds.allow(0, A)], [bonds.register(0, A, manager, 9)]]);
-    const rivals = blocksOn(first, 'rival 2', 'rival 3');
-    const read = async (reader: Reader) => ({
-      bond: reader.staking.bond(0)?.registered,
-      registrations: reader.staking.registrations(0, 20, null).total,
-      positions: reader.staking.summary(A).bonds.count,
-    });
-    const gone = { bond: undefined, registrations: 0, positions: 0 };
-    expect(await readAfter([first, bond, ...rivals], read)).toEqual(gone);
-    const restored = { bond: 1, registrations: 1, positions: 1 };
-    expect(await readAfter(blocksOn(bond, 'third', 'fourth'), read)).toEqual(restored);
-  });
 });
 
 test('a bond that was not set up has the totals of its allowlist and registrations', async () => {
@@ -177,14 +151,6 @@ describe('a reward cycle', () => {
     for (const cycle of [10, Number.MAX_SAFE_INTEGER]) expect(await read([], cycle)).toBeUndefined();
   });
 
-  test('loses the rewards of an orphaned calculation', async () => {
-    const at = { burn_block_height: 165 };
-    const calculated = poxBlock(staked, 'calculated', [[bonds.calculate(8, 1n, STX, [500, 30, 7])]], at);
-    const rival = poxBlock(staked, 'rival', [], at);
-    const chain = [setup, staked, calculated, rival, poxBlock(rival, 'rival 2', [], at)];
-    expect((await read(chain, 8))?.rewards.bonds).toBe(0n);
-  });
-
   test('is unknown until a bond shows the heights of cycles', async () => {
     expect(await read([poxBlock(null, 'nothing', [])], 'current')).toBeUndefined();
   });
@@ -225,16 +191,6 @@ describe('rewards of a bond', () => {
     expect(list.first.total).toBe(2);
     for (const { items, total } of list.others) expect([items, total]).toEqual([[], 0]);
     expect(list.own).toMatchObject({ earned: 2_000n, claimed: 1_500n });
-  });
-
-  test('are reverted with an orphaned distribution, and a claim only with its own block', async () => {
-    const claimed = poxBlock(shared, 'claimed once', [[bonds.claim(A, 0, 1_500, manager, 8)]]);
-    const bondRewards = async (chain: MadeBlock[]) => (await readAfter(chain, (read) => rewardsOf(read, A))).bonds;
-    const unclaimed = blocksOn(shared, 'unclaimed 3', 'unclaimed 4');
-    const accrued = { accrued: 2_000n, claimed: 0n };
-    expect(await bondRewards([setup, shared, claimed, ...unclaimed])).toEqual(accrued);
-    const undistributed = blocksOn(setup, ...[2, 3, 4, 5].map((height) => `undistributed ${height}`));
-    expect(await bondRewards(undistributed)).toEqual({ accrued: 0n, claimed: 0n });
   });
 
   test('are rounded down once for all calculations of a cycle, and again in the next', async () => {
@@ -396,13 +352,6 @@ describe('signers', () => {
       [second],
       [third],
     ]);
-  });
-
-  test('fall back to the previous key if a registration was orphaned', async () => {
-    const rivals = blocksOn(registered, 'rival signer', 'rival signer end');
-    const key = async (read: Reader) => read.staking.signer(manager)?.key;
-    expect(await readAfter([registered, chosen], key)).toEqual(second);
-    expect(await readAfter(rivals, key)).toEqual(first);
   });
 });
 

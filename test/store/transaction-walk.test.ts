@@ -136,7 +136,7 @@ test('pages of any conditions have the matching transactions in chain order, in 
       if (expected.length > 0) seen.add('found', 1);
       if (pages.slice(0, -1).some((page) => page.length < limit)) seen.add('short', 1);
     }),
-    { cases: 20, seen },
+    { cases: 8, seen },
   );
 });
 
@@ -201,6 +201,6 @@ test('pages of the mempool are in order by fee and by age', async () => {
         if (meeting.length > 0) seen.add('found', 1);
       },
     ),
-    { cases: 12, seen },
+    { cases: 5, seen },
   );
 });
