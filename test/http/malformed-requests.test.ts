@@ -16,13 +16,7 @@ afterAll(async () => {
   node[Symbol.dispose]();
 });
 
-const listeners: [name: string, origin: () => string][] = [
-  ['the API', () => alone.api],
-  ['a thread of the API', () => threaded.api],
-  ['the event port', () => alone.events],
-];
-
-const paths = [
+const allPaths = [
   '/',
   '/extended',
   '/extended/v3/blocks',
@@ -38,6 +32,17 @@ const paths = [
   '/chainhooks',
   '/new_block',
   '/nothing',
+];
+
+/** All ports have one listener, so that the paths of one port are enough for what it rejects itself. */
+const listeners: [name: string, origin: () => string, paths: readonly string[]][] = [
+  ['the API', () => alone.api, allPaths],
+  [
+    'a thread of the API',
+    () => threaded.api,
+    ['/extended/v3/blocks', '/extended/v1/ws', '/v2/anything', '/chainhooks'],
+  ],
+  ['the event port', () => alone.events, ['/', '/new_block', '/nothing']],
 ];
 
 /** Invalid Host headers, and two Host headers. */
@@ -123,7 +128,7 @@ const requests: Row[] = [
 /** Status of the runtime's response to an unsupported HTTP version, or to text that looks like one. */
 const OTHER_VERSION = 505;
 
-describe.each(listeners)('%s', (_, origin) => {
+describe.each(listeners)('%s', (_, origin, paths) => {
   test.each(requests)('%s', async (_name, request) => {
     const answers = await Promise.all(
       paths.map(async (path) => ({ path, ...(await rawExchange(origin(), request(path))) })),

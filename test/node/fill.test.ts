@@ -3,6 +3,7 @@ import { Database } from 'bun:sqlite';
 import { describe, expect, test } from 'bun:test';
 import { Type } from '@sinclair/typebox';
 import fc from 'fast-check';
+import { memoize } from '../../src/base/cache.ts';
 import { exactJson } from '../../src/base/json.ts';
 import { networkOf } from '../../src/chain/network.ts';
 import { fromHex } from '../../src/codec/hex.ts';
@@ -18,7 +19,9 @@ import { NodeUnreachableError } from '../../src/node/rpc.ts';
 import { indexPath } from '../../src/store/files/database.ts';
 import { UnknownParentError } from '../../src/store/ingest/known-blocks.ts';
 import { testApp } from '../api/test-app.ts';
-import { ingestOf, type OpenIngest, openNew, received } from '../support/data/ingest.ts';
+import { copyOf } from '../support/data/data-directory.ts';
+import { ingestOf, type OpenIngest, openAt, openNew, received } from '../support/data/ingest.ts';
+import { keepToEnd } from '../support/data/keep-to-end.ts';
 import { snapshotsOf } from '../support/data/snapshots-by.ts';
 import { tables } from '../support/data/tables.ts';
 import { forks, grown } from '../support/events/forked-chain.ts';
@@ -197,18 +200,18 @@ function grownStraight(blocks: number): { chain: SimulatedChain; events: NodeEve
   }));
   return { chain, events: events.filter(ofTheChain) };
 }
-const straight = grownStraight(60);
+const straight = grownStraight(45);
 /** Returns the position of a block's first event in the stream. */
 const placeOf = (height: number): number =>
   straight.events.findIndex((event) => isBlock(event) && bodyOf(event).block_height === height);
 
 test('an epoch, unlocks, reward sets and rewards are filled, and of Bitcoin blocks all but their payouts', async () => {
   const { chain, events } = straight;
-  const broken = { chain, events, from: placeOf(5), to: placeOf(50) };
+  const broken = { chain, events, from: placeOf(5), to: placeOf(40) };
   using whole = ingestOf(withoutGap(broken).map(received));
   using open = openNew();
   const filled = await filledRun(broken, open);
-  expect(filled).toBe(45);
+  expect(filled).toBe(35);
   open.ingest.close();
   expect(tables(open.directory)).toEqual(tables(whole.path));
   const count = (directory: string, query: string) => {
@@ -225,7 +228,7 @@ test('an epoch, unlocks, reward sets and rewards are filled, and of Bitcoin bloc
     return db.query('SELECT height, hash, parent_hash FROM burn_blocks ORDER BY height').values();
   };
   expect(hashes(open.directory)).toEqual(hashes(whole.path));
-  expect(count(open.directory, 'burn_blocks WHERE is_filled = 1')).toBeGreaterThan(20);
+  expect(count(open.directory, 'burn_blocks WHERE is_filled = 1')).toBeGreaterThan(15);
   using snapshots = snapshotsOf(open.directory);
   const ranges = snapshots.read((reader) => reader.burnRewards.withoutPayouts());
   expect(ranges).toHaveLength(1);
@@ -241,10 +244,16 @@ test('an epoch, unlocks, reward sets and rewards are filled, and of Bitcoin bloc
   expect((await app.request('/extended/v2/blocks')).headers.get('stackside-without-payouts')).toBeNull();
 });
 
+const { keep } = keepToEnd();
+/** Returns the directory of an index of the straight chain below a block, which is built once. */
+const below = memoize((height: number): string =>
+  keep(ingestOf(straight.events.slice(0, placeOf(height)).map(received))),
+);
+
 /** Fills a gap of the straight chain with a node that lies. */
-async function withLie(lie: Lie, from = 20, to = 30): Promise<FillResult> {
-  using open = openNew();
-  for (const event of straight.events.slice(0, placeOf(from))) open.ingest.receive(received(event));
+async function withLie(lie: Lie, from = 20, to = 27): Promise<FillResult> {
+  using directory = copyOf({ path: below(from) });
+  using open = openAt(directory.path);
   const target = bodyOf(straight.events[placeOf(to)]!).index_block_hash;
   return await fill(open, straight.chain, target, lie);
 }
@@ -312,7 +321,7 @@ describe('a block that the node returns incompletely is named, and the blocks be
     },
   };
   test.each(Object.entries(lies))('%s', async (_, { lie, lacking, height, from = 20 }) => {
-    const error = await failureOf(IncompleteBlockError, withLie(lie, from, from + 20));
+    const error = await failureOf(IncompleteBlockError, withLie(lie, from, from + 7));
     expect(error.lacking).toMatch(lacking);
     if (height !== undefined) expect(error.height).toBe(height);
   });
@@ -359,7 +368,7 @@ test('a node that is away, fails or rejects the token ends the fill, and the nex
   });
   await expect(fill(open, chain, chain.tip.indexBlockHash, dying)).rejects.toThrow('away');
   expect(open.ingest.tipHeight()).toBe(22);
-  expect(await fill(open, chain, chain.tip.indexBlockHash)).toMatchObject({ blocks: 38, height: 60 });
+  expect(await fill(open, chain, chain.tip.indexBlockHash)).toMatchObject({ blocks: 23, height: 45 });
   expect(await fill(open, chain, chain.tip.indexBlockHash)).toMatchObject({ blocks: 0 });
 });
 
@@ -373,7 +382,7 @@ test('an index that begins at a block is filled from there, with the rewards of 
     using whole = ingestOf(rest.map(received));
     using open = openNew();
     const result = await fill(open, chain, chain.tip.indexBlockHash, honest, height);
-    expect(result).toMatchObject({ blocks: 61 - height, height: 60 });
+    expect(result).toMatchObject({ blocks: 46 - height, height: 45 });
     open.ingest.close();
     expect(tables(open.directory)).toEqual(tables(whole.path));
   }
