@@ -228,7 +228,7 @@ describe('between two turns', () => {
       for (const { path, parameters } of routes.filter((route) => !isOfOperator(route))) {
         // Each route has a separate random sequence, so that new routes don't change the requests to others.
         const prng = new Prng(`long turns ${firstSeed} ${path}`);
-        for (let attempt = 0; attempt < casesOf(3); attempt++) {
+        for (let attempt = 0; attempt < casesOf(2); attempt++) {
           costs.push(await costOf(randomUrl({ path, parameters: parameters.map(dearest) }, subjects, prng)));
         }
       }

@@ -11,7 +11,7 @@ import { heldClock } from '../support/time/held-clock.ts';
 import { until } from '../support/time/until.ts';
 
 const START_HEIGHT = 12;
-const events = [...devnetEvents({ seed: 23, blocks: 40, transactionsPerBlock: 8, forkEvery: 6, forkDepth: 3 })];
+const events = [...devnetEvents({ seed: 23, blocks: 28, transactionsPerBlock: 8, forkEvery: 6, forkDepth: 3 })];
 
 interface BlockBody {
   block_height: number;
@@ -233,8 +233,8 @@ afterAll(async () => {
 
 test('the chain forks while the clients are connected', async () => {
   const chain = await newBlocks();
-  expect(chain.length).toBeGreaterThan(20);
-  expect(chain.length).toBeLessThan(blocksToCome.length - 3);
+  expect(chain.length).toBeGreaterThan(10);
+  expect(chain.length).toBeLessThan(blocksToCome.length - 2);
 });
 
 /** Callback types that the package declares, by topic. The second type is for Socket.IO, if it differs. */
