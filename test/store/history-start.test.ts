@@ -405,9 +405,10 @@ test('a fork below the start that would roll back too many blocks is refused, an
   using open = openNew();
   parent = block(parent, 'first', [], PARENT);
   for (let number = 0; number <= 1_000; number++) {
-    open.ingest.receive(parent.event);
+    open.ingest.apply(parent.event);
     parent = block(parent, `block ${number}`, []);
   }
+  open.ingest.commit();
   const tip = open.ingest.history.tip();
   let rival = block(fork, 'rival', [], { ...PARENT, parent_index_block_hash: hashOf('another parent') });
   for (let number = 0; number <= 1_000; number++) {

@@ -48,7 +48,7 @@ test('the check of a database bears files that another process removes meanwhile
   const script = `const fs = require('node:fs'); for (;;) { fs.writeFileSync(${wal}, ''); fs.rmSync(${wal}); }`;
   await using other = Bun.spawn([process.execPath, '-e', script]);
   await until(() => existsSync(`${path}-wal`), 'the other process');
-  for (let round = 0; round < 50_000; round++) requireWritableFiles(path);
+  for (let round = 0; round < 5_000; round++) requireWritableFiles(path);
   other.kill();
 });
 
