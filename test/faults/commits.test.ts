@@ -66,15 +66,6 @@ const namesOf = ({ logged }: Opened): string[] =>
 
 const deliveries = (directory: string): string[] => wholeIndex(directory).hook_deliveries!;
 
-test('a journal locked by another process leaves no open transaction, and the next event is accepted', () => {
-  using open = openCopy();
-  open.failNext(journalPath, 'BEGIN IMMEDIATE', busy);
-  expect(() => open.ingest.receive(nextBlock)).toThrow('the database is busy');
-  expect([open.locked(indexPath), open.locked(journalPath)]).toEqual([false, false]);
-  for (const event of eventRange.slice(0, eventRange.indexOf(nextBlock))) open.ingest.receive(event);
-  expect(open.ingest.receive(nextBlock)).toBe('applied');
-});
-
 test('if a real lock is held, the event fails, and is accepted after the lock is released', () => {
   using open = openBefore();
   for (const db of open.store.opened.values()) db.run('PRAGMA busy_timeout = 0');
