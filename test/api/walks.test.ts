@@ -169,7 +169,8 @@ test('a walk there and back shows each remaining row once and in order, while bl
       chances,
       async (seed, forks, stream) => {
         const random: RandomSource = { below: (limit) => Number(stream.next().value) % limit };
-        for (const chain of [simulatedChain(seed), crowdedChain()]) await walkAll(chain, [...forks], random, seen);
+        await walkAll(simulatedChain(seed), forks.slice(), random, seen);
+        await walkAll(crowdedChain(), forks.slice(1), random, seen);
       },
     ),
     { seen, cases: 1, shrink: false },
