@@ -4,7 +4,7 @@ import { broadcastTransaction, makeSTXTokenTransfer } from '@stacks/transactions
 import type { Page } from 'playwright-core';
 import { MAX_CLARITY_VERSION } from '../../src/codec/clarity.ts';
 import { type Demo, demo } from '../demo/demo.ts';
-import { clarityProject, DEPLOYER, hasClarity, WALLET } from '../support/clarity.ts';
+import { clarityProject, DEPLOYER, hasClarity, stopEngines, WALLET } from '../support/clarity.ts';
 import { describeWith } from '../support/servers/system-servers.ts';
 import { until } from '../support/time/until.ts';
 import {
@@ -24,7 +24,10 @@ let server: Demo;
 beforeAll(async () => {
   if (hasBrowser) server = await demo({ pastBlocks: '3' });
 });
-afterAll(() => server?.[Symbol.asyncDispose]());
+afterAll(async () => {
+  await server?.[Symbol.asyncDispose]();
+  await stopEngines();
+});
 
 /** Checks the displayed page in both looks. */
 async function looksGood(page: Page): Promise<void> {

@@ -14,7 +14,7 @@ import {
   privateKeyToPublic,
 } from '@stacks/transactions';
 import { formAt } from '../../src/devnet/clarity/failure.ts';
-import { clarityProject, DEPLOYER, hasClarity, WALLET } from '../support/clarity.ts';
+import { clarityProject, DEPLOYER, hasClarity, stopEngines, WALLET } from '../support/clarity.ts';
 import type { DataDirectory } from '../support/data/data-directory.ts';
 import { describeWith } from '../support/servers/system-servers.ts';
 import { until } from '../support/time/until.ts';
@@ -123,6 +123,8 @@ test('the expression at a position has the positions of its arguments', () => {
   expect(formAt(source, 3, 1)).toEqual({ text: 'd', parts: [] });
   expect(formAt(source, 9, 1)).toBe(null);
 });
+
+afterAll(stopEngines);
 
 describeWith('Clarity', hasClarity, () => {
   let project: DataDirectory;

@@ -2,6 +2,7 @@
 import { demoSettings, devnetSettings, startDevnet } from '../../src/commands/serve/devnet.ts';
 import { type Environment, realEnvironment } from '../../src/commands/serve/environment.ts';
 import { readSettingsOf } from '../../src/settings/config.ts';
+import { lentEngine } from '../support/clarity.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
 
 interface SteeredBlock {
@@ -67,7 +68,11 @@ export async function demo(
     const settings = isDevnet(options)
       ? devnetSettings(readSettingsOf('devnet', { ...fixed, ...mining, ...options }, {}).settings, null)
       : demoSettings(readSettingsOf('demo', { ...fixed, ...options }, {}).settings);
-    const { api, stop } = await startDevnet(settings, { ...realEnvironment, ...environment });
+    const { api, stop } = await startDevnet(settings, {
+      ...realEnvironment,
+      ...environment,
+      clarityEngine: lentEngine,
+    });
     const post = async (path: string, body: unknown = {}) => {
       const response = await fetch(`${api}${path}`, {
         method: 'POST',

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { OperatorError } from '../../src/base/errors.ts';
 import { fetchRequirement, MissingRequirementError } from '../../src/devnet/clarity/project.ts';
 import { MAX_ANSWER_BYTES } from '../../src/http/direct-fetch.ts';
-import { clarityProject, DEPLOYER, hasClarity } from '../support/clarity.ts';
+import { clarityProject, DEPLOYER, hasClarity, stopEngines } from '../support/clarity.ts';
 import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
 import { describeWith } from '../support/servers/system-servers.ts';
 import { type Demo, demo, type Steered } from './demo.ts';
@@ -82,6 +82,8 @@ describe('a downloaded requirement', () => {
     ]);
   });
 });
+
+afterAll(stopEngines);
 
 describeWith('Clarity', hasClarity, () => {
   let project: DataDirectory;

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { devnetSettings, startDevnet } from '../../src/commands/serve/devnet.ts';
 import { type Environment, realEnvironment } from '../../src/commands/serve/environment.ts';
 import { readSettingsOf } from '../../src/settings/config.ts';
-import { clarityProject, DEPLOYER, hasClarity, WALLET } from '../support/clarity.ts';
+import { clarityProject, DEPLOYER, hasClarity, lentEngine, stopEngines, WALLET } from '../support/clarity.ts';
 import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
 import { describeWith } from '../support/servers/system-servers.ts';
 import { type Demo, demo, type Steered } from './demo.ts';
@@ -18,6 +18,8 @@ const counter = (step: number): string =>
    (define-read-only (now) (var-get n))
    (define-public (fail) (err u1))
    (define-public (go) (ok (var-set n (+ (var-get n) u${step}))))`;
+
+afterAll(stopEngines);
 
 describeWith('Clarity', hasClarity, () => {
   let project: DataDirectory;
@@ -109,6 +111,7 @@ describeWith('Clarity', hasClarity, () => {
     const { promise: ended, resolve: end } = Promise.withResolvers<void>();
     const environment: Environment = {
       ...realEnvironment,
+      clarityEngine: lentEngine,
       createLog: () => (event) => {
         if (event.event === 'block_applied') end();
       },

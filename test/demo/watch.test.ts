@@ -4,7 +4,7 @@ import { renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { realEnvironment } from '../../src/commands/serve/environment.ts';
 import type { LogEvent } from '../../src/log.ts';
-import { clarityProject, DEPLOYER, hasClarity, WALLET } from '../support/clarity.ts';
+import { clarityProject, DEPLOYER, hasClarity, stopEngines, WALLET } from '../support/clarity.ts';
 import type { DataDirectory } from '../support/data/data-directory.ts';
 import { describeWith } from '../support/servers/system-servers.ts';
 import { until } from '../support/time/until.ts';
@@ -31,6 +31,8 @@ const environment = {
     return listener;
   },
 };
+
+afterAll(stopEngines);
 
 describeWith('Clarity', hasClarity, () => {
   let project: DataDirectory;

@@ -436,6 +436,9 @@ export class Server {
         return openedLog(whileAlive(this.#log.client(this.way), isAlive), this.#log.leases.client(this.way, isAlive));
       },
       send: (options) => (life.ended ? Promise.reject(new Error('nobody sends')) : this.#receivers.answer(options)),
+      clarityEngine: () => {
+        throw new Error('no chain has contracts of a project');
+      },
       startOwnProcess: () => {
         throw new Error('nobody inspects');
       },

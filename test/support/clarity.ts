@@ -2,8 +2,14 @@
  * Projects for the Clarity engine. Its licence is GPL-3.0, so this project doesn't depend on it: tests use the engine in
  * the directory of STACKSIDE_TEST_CLARITY, where .ci/run installs it.
  */
-import { existsSync, mkdirSync, symlinkSync } from 'node:fs';
+import { existsSync, mkdirSync, realpathSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
+import {
+  ClarityEngine,
+  type EngineAnswer,
+  EngineEndedError,
+  type EngineRequest,
+} from '../../src/devnet/clarity/engine.ts';
 import { type DataDirectory, dataDirectory } from './data/data-directory.ts';
 
 const installed = join(process.env.STACKSIDE_TEST_CLARITY ?? '', 'node_modules');
@@ -56,4 +62,64 @@ export async function clarityProject(contracts: Record<string, string>, manifest
   await Bun.write(join(path, 'settings/Devnet.toml'), DEVNET);
   for (const [name, source] of Object.entries(contracts)) await Bun.write(join(path, `contracts/${name}.clar`), source);
   return directory;
+}
+
+/** Engines that a devnet has left and another may use. */
+const idle = new Set<ClarityEngine>();
+
+/**
+ * An engine whose process outlives its devnet, for the next devnet of the same file. A process takes over a second to start
+ * its first chain, and less than a tenth to start the same chain again.
+ */
+class LentEngine extends ClarityEngine {
+  #engine: ClarityEngine | null = null;
+  /** Calls without an answer. */
+  #calls = 0;
+  #isStopped = false;
+
+  override get isRunning(): boolean {
+    return this.#engine?.isRunning === true;
+  }
+
+  override start(): Promise<string> {
+    const [engine] = idle;
+    idle.delete(engine!);
+    this.#engine = engine?.isRunning === true ? engine : new ClarityEngine(this.options);
+    return this.#counted(this.#engine.isRunning ? Promise.resolve('') : this.#engine.start());
+  }
+
+  override async ask<K extends EngineRequest['kind']>(message: EngineRequest<K>): Promise<EngineAnswer<K>> {
+    if (this.#isStopped) throw new EngineEndedError('The Clarity engine was stopped.');
+    if (!this.isRunning) await this.start();
+    return this.#counted(this.#engine!.ask(message));
+  }
+
+  async #counted<T>(call: Promise<T>): Promise<T> {
+    this.#calls += 1;
+    try {
+      return await call;
+    } finally {
+      this.#calls -= 1;
+    }
+  }
+
+  override async stop(): Promise<void> {
+    this.#isStopped = true;
+    if (this.isRunning && this.#calls === 0) idle.add(this.#engine!);
+    else await this.#engine?.stop();
+  }
+}
+
+/** Makes the engine of a devnet. Stand-ins, and directories without an engine, get their own. */
+export function lentEngine(...given: ConstructorParameters<typeof ClarityEngine>): ClarityEngine {
+  const linked = join(given[0].directory, 'node_modules/@stacks/clarinet-sdk');
+  const isInstalled =
+    existsSync(linked) && realpathSync(linked) === realpathSync(join(installed, '@stacks/clarinet-sdk'));
+  return isInstalled ? new LentEngine(...given) : new ClarityEngine(...given);
+}
+
+/** Stops the engines that no devnet uses. Call it after the tests of a file, when its devnets have stopped. */
+export async function stopEngines(): Promise<void> {
+  await Promise.all([...idle].map((engine) => engine.stop()));
+  idle.clear();
 }

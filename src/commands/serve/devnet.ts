@@ -7,7 +7,7 @@ import { EXIT, hasCode, OperatorError } from '../../base/errors.ts';
 import { Services } from '../../base/service.ts';
 import { onFile, operatorErrorOf } from '../../base/system-errors.ts';
 import { ContractDeployment, isAbortError, watchFiles } from '../../devnet/clarity/contract-deployment.ts';
-import { ClarityEngine, EngineEndedError } from '../../devnet/clarity/engine.ts';
+import { EngineEndedError } from '../../devnet/clarity/engine.ts';
 import { RealNetwork } from '../../devnet/clarity/network.ts';
 import {
   type ClarinetProject,
@@ -314,11 +314,11 @@ export async function startDevnet(
 ): Promise<ServerInfo> {
   requireProject(settings);
   const { clarity: directory, state: file } = settings;
-  const { clock, listen, createLog } = environment;
+  const { clock, listen, createLog, clarityEngine } = environment;
   const log = createLog(settings.logLevel);
   const project = directory === null ? null : await readProject({ ...settings, clarity: directory }, clock, log, ended);
   const stateLock = lockedState(settings.state);
-  const engine = directory === null ? null : new ClarityEngine({ directory, module: clarityEngineUrl, clock });
+  const engine = directory === null ? null : clarityEngine({ directory, module: clarityEngineUrl, clock });
   let isStarting = true;
   // The engine may compute for a minute, which nobody waits for.
   if (engine !== null) void ended.then(() => (isStarting ? engine.stop() : undefined));

@@ -2,6 +2,7 @@
 import { availableParallelism } from 'node:os';
 import { type Clock, type RandomSource, systemClock, systemRandom } from '../../base/clock.ts';
 import { type LossyOutputs, lossyOutputs } from '../../base/lossy-output.ts';
+import { ClarityEngine } from '../../devnet/clarity/engine.ts';
 import type { DeliveryRules } from '../../hooks/delivery/attempt.ts';
 import { type Listen, listenHttp } from '../../http/listener.ts';
 import { type Send, send } from '../../http/outgoing.ts';
@@ -35,6 +36,8 @@ export interface Environment {
   outputs: LossyOutputs;
   createLog: (level: Level) => Log;
   openLog: OpenLog;
+  /** Makes the Clarity engine of a devnet's project. It doesn't start it. */
+  clarityEngine: (...options: ConstructorParameters<typeof ClarityEngine>) => ClarityEngine;
   /** Runs a command of this program next to the server. */
   startOwnProcess: StartOwnProcess;
   /** Seconds between two rounds of the archive. */
@@ -60,6 +63,7 @@ export const realEnvironment: Environment = {
   outputs: lossyOutputs,
   createLog,
   openLog: openClusterLog,
+  clarityEngine: (...options) => new ClarityEngine(...options),
   startOwnProcess,
   archiveSeconds: 5,
   archiveWorker: archiveClient,
