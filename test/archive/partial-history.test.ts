@@ -10,7 +10,7 @@ import { emptyDirectory, ingestOf, openAt, received } from '../support/data/inge
 import { everything, tables } from '../support/data/tables.ts';
 import { eventsOf, forks } from '../support/events/forked-chain.ts';
 import { fromAnywhere } from '../support/events/from-anywhere.ts';
-import { assertProperty, Seen, timeout } from '../support/property.ts';
+import { assertProperty, firstSeed, Seen, timeout } from '../support/property.ts';
 
 /** Returns the blocks of an index, and the start of its history. */
 const stateOf = (directory: string) => {
@@ -51,7 +51,8 @@ test(
         if (initial.bottom > 0) seen.add('partial');
         if (initial.bottom > 0 && ended.bottom !== initial.bottom) seen.add('again');
       }),
-      { seen, cases: 3, shrink: false },
+      // With this seed, one round of cases meets every situation.
+      { seen, cases: 3, shrink: false, seed: firstSeed + 2 },
     );
   },
   timeout,

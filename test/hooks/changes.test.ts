@@ -7,7 +7,7 @@ import { emptyDirectory, openAt, received } from '../support/data/ingest.ts';
 import { rebuildIndex } from '../support/data/rebuild.ts';
 import { eventsOf, type Forks, forks } from '../support/events/forked-chain.ts';
 import { canonicalHashes, fromAnywhere } from '../support/events/from-anywhere.ts';
-import { assertProperty, Seen, timeout } from '../support/property.ts';
+import { assertProperty, firstSeed, Seen, timeout } from '../support/property.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: changes are looked into
 type Change = any;
@@ -168,9 +168,9 @@ test(
   timeout,
 );
 
-/** A reader that reads after each few events, and is killed in each page. */
+/** A reader that reads a page after each few events, and is killed in it. */
 function plain(): { events: number; limit: number; pages: number; killed: number | null; restart: boolean }[] {
-  return Array.from({ length: 12 }, (_, nth) => ({ events: 3, limit: 3, pages: 3, killed: 1, restart: nth % 4 === 0 }));
+  return Array.from({ length: 12 }, (_, nth) => ({ events: 3, limit: 3, pages: 1, killed: 1, restart: nth % 4 === 0 }));
 }
 
 test(
@@ -235,7 +235,8 @@ test(
         }
         await readOn();
       }),
-      { seen, cases: 4, shrink: false },
+      // With this seed, one round of cases meets every situation.
+      { seen, cases: 4, shrink: false, seed: firstSeed + 2 },
     );
   },
   timeout,
