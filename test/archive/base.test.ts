@@ -17,6 +17,7 @@ import {
 } from '../../src/archive/base.ts';
 import type { ArchiveRestoreOptions } from '../../src/archive/restore.ts';
 import { SEGMENTS } from '../../src/archive/segment.ts';
+import { lazy } from '../../src/base/cache.ts';
 import { OperatorError } from '../../src/base/errors.ts';
 import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import { Prng } from '../../src/devnet/prng.ts';
@@ -271,7 +272,7 @@ test('an interrupted upload of a base continues where it stopped, and sends no p
   await archive(source, store);
   let creates = 0;
   const created: string[] = [];
-  for (let limit = 5; ; limit += 20) {
+  for (let limit = 5; ; limit += 40) {
     creates = 0;
     const stopping: ObjectStore = {
       ...store,
@@ -320,9 +321,12 @@ async function faults(store: ObjectStore): Promise<string[]> {
 }
 
 describe('a restore rejects and names', () => {
-  /** Restores a copy of the archive after changing its manifest. */
+  /** A copy of the archive whose manifest tests replace. */
+  const edited = lazy(copy);
+
+  /** Restores the edited copy after changing the original manifest. */
   async function edit(change: (manifest: BaseManifest) => void): Promise<string> {
-    const { path, store } = copy();
+    const { path, store } = edited();
     const manifest = structuredClone(first.manifest);
     change(manifest);
     writeFileSync(join(path, first.name), await packManifest(manifest));
@@ -400,15 +404,13 @@ describe('a restore rejects and names', () => {
 
   test('rows that no index can contain', async () => {
     async function withRows(name: string, lines: string[]): Promise<string> {
-      const { path, store } = copy();
       const content = Buffer.from(`${lines.join('\n')}\n`);
       const sha256 = hashOfPart(content);
-      writeFileSync(join(path, partName(sha256)), await compressPart(content));
-      const manifest = structuredClone(first.manifest);
-      const table = manifest.tables.find((item) => item.name === name)!;
-      table.parts = [{ sha256, bytes: content.length, rows: lines.length }];
-      writeFileSync(join(path, first.name), await packManifest(manifest));
-      const message = await refusal(restoredFrom(store, folder()));
+      writeFileSync(join(edited().path, partName(sha256)), await compressPart(content));
+      const message = await edit(({ tables }) => {
+        const table = tables.find((item) => item.name === name)!;
+        table.parts = [{ sha256, bytes: content.length, rows: lines.length }];
+      });
       return message.replace(/^The archive at \S+ is damaged: /, '').replace(partName(sha256), 'PART');
     }
     const no = 'PART is a damaged part of a base: ';
@@ -580,10 +582,11 @@ test('reads back every row of a part', async () => {
   const store = directoryFiles(original);
   const [named] = await listBases(store);
   const manifest = (await readManifest(store, named!))!;
+  const tables = wholeIndex(early);
   for (const { name, parts } of manifest.tables) {
     let count = 0;
     for (const part of parts) count += (await readRows(store, part)).length;
-    expect({ name, count }).toEqual({ name, count: wholeIndex(early)[name]!.length });
+    expect({ name, count }).toEqual({ name, count: tables[name]!.length });
   }
   expect(existsSync(join(original, first.name))).toBe(true);
 });
