@@ -2,10 +2,9 @@ import { expect, test } from 'bun:test';
 import { mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { removeLeftovers } from '../../src/commands/serve/devnet.ts';
-import { clarityProject, hasClarity } from '../support/clarity.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
 import { metricOf } from '../support/servers/metrics.ts';
-import { describeWith } from '../support/servers/system-servers.ts';
+import { standInEngine } from '../support/stand-in-engine.ts';
 import { until } from '../support/time/until.ts';
 import { command, stackside, startServer, tipHeight } from './stackside.ts';
 
@@ -113,26 +112,26 @@ test('stackside devnet mines a block when a transaction arrives', async () => {
   expect(await server.stop()).toBe(0);
 });
 
-describeWith('Clarity', hasClarity, () => {
-  test('stackside devnet that a signal stops while it starts exits with 0 and prints no error', async () => {
-    const contracts = Array.from({ length: 40 }, (_, index) => [`c${index}`, '(define-constant x u1)']);
-    using project = await clarityProject(Object.fromEntries(contracts));
-    for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-      const ports = ['--api-port', '0', '--event-port', '0', '--log-level', 'info'];
-      const child = Bun.spawn([...command, 'devnet', ...ports], { cwd: project.path, stdout: 'pipe', stderr: 'pipe' });
-      let log = '';
-      const decoder = new TextDecoder();
-      for await (const bytes of child.stderr) {
-        const isStarting = !log.includes('block_applied');
-        log += decoder.decode(bytes);
-        // A second signal would end the process at once.
-        if (isStarting && log.includes('block_applied')) child.kill(signal);
-      }
-      const lines = log.trim().split('\n');
-      expect([await child.exited, await child.stdout.text()]).toEqual([0, '']);
-      expect(lines.filter((line) => !line.startsWith('{') || line.includes('"level":50'))).toEqual([]);
+test('stackside devnet that a signal stops while it starts exits with 0 and prints no error', async () => {
+  using project = await standInEngine();
+  const contracts = Array.from({ length: 40 }, (_, index) => `[contracts.c${index}]\npath = "c${index}.clar"\n`);
+  writeFileSync(join(project.path, 'Clarinet.toml'), `[project]\n${contracts.join('')}`);
+  for (const index of contracts.keys()) writeFileSync(join(project.path, `c${index}.clar`), '(ok true)');
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    const ports = ['--api-port', '0', '--event-port', '0', '--log-level', 'info'];
+    const child = Bun.spawn([...command, 'devnet', ...ports], { cwd: project.path, stdout: 'pipe', stderr: 'pipe' });
+    let log = '';
+    const decoder = new TextDecoder();
+    for await (const bytes of child.stderr) {
+      const isStarting = !log.includes('block_applied');
+      log += decoder.decode(bytes);
+      // A second signal would end the process at once.
+      if (isStarting && log.includes('block_applied')) child.kill(signal);
     }
-  });
+    const lines = log.trim().split('\n');
+    expect([await child.exited, await child.stdout.text()]).toEqual([0, '']);
+    expect(lines.filter((line) => !line.startsWith('{') || line.includes('"level":50'))).toEqual([]);
+  }
 });
 
 /** Number of connections that the server ended because of an invalid message. */
