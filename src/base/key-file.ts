@@ -14,11 +14,12 @@ export interface KeyLine {
 
 export const digestOfKey = (text: string): Uint8Array => new Bun.CryptoHasher('sha256').update(text).digest();
 
-/** @returns null if there is no key */
+/** @returns null if there is no key, or a digest of another length: as a key, nobody would have it */
 function digestIn(word: string | undefined): Uint8Array | null {
   if (word === undefined || word.length < MIN_CHARACTERS) return null;
+  if (!/^sha256:/i.test(word)) return digestOfKey(word);
   const hashed = /^sha256:([0-9a-f]{64})$/i.exec(word)?.[1];
-  return hashed === undefined ? digestOfKey(word) : Uint8Array.fromHex(hashed);
+  return hashed === undefined ? null : Uint8Array.fromHex(hashed);
 }
 
 /**
@@ -53,5 +54,5 @@ export function keyLines(text: string, file: string, format: string, maxWords = 
 export const wrongLine = (line: number, file: string, format: string): OperatorError =>
   new OperatorError(
     `Line ${line} of ${file} is not ${format}.`,
-    `Write ${format} in each line, with blanks between; a key has at least ${MIN_CHARACTERS} characters.`,
+    `Write ${format} in each line, with blanks between; a key has at least ${MIN_CHARACTERS} characters, and a digest after sha256: has 64 hex digits.`,
   );

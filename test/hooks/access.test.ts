@@ -355,6 +355,11 @@ test('a key file is read, or rejected with the line number', () => {
   expect(() => readKeys('alice first-key\nbob second key\n', 'keys')).toThrow('Line 2 of keys');
   expect(() => readKeys('alice short', 'keys')).toThrow('Line 1 of keys');
   expect(() => readKeys('# none', 'keys')).toThrow('has no keys');
+  const digest = new Bun.CryptoHasher('sha256').update('first-key').digest('hex');
+  for (const wrong of [digest.slice(1), `${digest}0`, digest.replace(/.$/, 'x'), '']) {
+    const lines = `alice SHA256:${digest}\nbob sha256:${wrong}`;
+    expect(() => readKeys(lines, 'keys')).toThrow('Line 2 of keys');
+  }
   const twice = 'alice first-key\nbob second-key\n\ncarol first-key';
   expect(() => readKeys(twice, 'keys')).toThrow('Line 4 of keys has the same key as line 1.');
 });
