@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, spyOn, test } from 'bun:test';
-import { readdirSync } from 'node:fs';
+import { readdirSync, rmSync } from 'node:fs';
 import { systemClock } from '../../src/base/clock.ts';
 import { durationInWords } from '../../src/base/format.ts';
 import { askHealth, READ_TIMEOUT_MS } from '../../src/commands/cli/client.ts';
@@ -11,8 +11,10 @@ import { readAdminKey } from '../../src/hooks/access/keys.ts';
 import { observerToml } from '../../src/node/node-config.ts';
 import { nodeRpc } from '../../src/node/rpc.ts';
 import { readSettings } from '../../src/settings/config.ts';
+import { indexPath } from '../../src/store/files/database.ts';
 import { dataStateOf } from '../../src/store/files/status.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
+import { ingestOf, simulatedEvents } from '../support/data/ingest.ts';
 import { metricsPage, pageWithMetrics } from '../support/generate/metrics-table.ts';
 import { NO_NODE, type Serving, serving } from '../support/servers/serving.ts';
 import { standInNode, TESTNET_INFO } from '../support/servers/stand-in-node.ts';
@@ -89,6 +91,18 @@ test('stackside status reports a server that does not answer in time, even witho
   expect(written.mock.calls.join('')).toStartWith(
     `server         ${url} did not answer in time; read that server's log\ndata           no index in `,
   );
+});
+
+test('stackside status of a server whose index was deleted prints the state, and then names stackside rebuild', async () => {
+  using directory = ingestOf(simulatedEvents({ seed: 5, blocks: 2 }));
+  for (const suffix of ['', '-wal', '-shm']) rmSync(indexPath(directory.path) + suffix, { force: true });
+  using written = spyOn(process.stdout, 'write').mockImplementation(() => true);
+  await expect(reportStatus({ url: server.api, data: directory.path }, false)).rejects.toMatchObject({
+    message: `The index ${indexPath(directory.path)} is missing, but ${directory.path} contains a journal.`,
+    remedy: 'Rebuild the index from its journal: stackside rebuild.',
+  });
+  expect(written.mock.calls.join('')).toMatch(/^server +\S.*\nnext +\S.*\n/);
+  expect(written.mock.calls.join('')).not.toContain('no index in');
 });
 
 test('docs/logs.md lists the current metrics (bun run generate writes them)', async () => {

@@ -156,7 +156,8 @@ export function requireOwnJournal(directory: string): void {
 
 /**
  * Prints the state of the server at a URL and the status of a data directory. @param json whether as JSON
- * @throws OperatorError if neither a server nor an index is found; after it has printed, if the index lacks its journal
+ * @throws OperatorError if neither a server nor an index is found; after it has printed, if the index lacks its journal,
+ *   or the journal its index
  */
 export async function reportStatus(
   { url, data }: { url: string; data: string },
@@ -167,17 +168,21 @@ export async function reportStatus(
   const cluster = server === null || server === 'late' ? null : await requestHostState(url, clock);
   // A server that answers may have another data directory than the command's default.
   const status = server === null || existsSync(indexPath(data)) ? directoryStatus(data) : null;
+  const hasJournal = existsSync(journalPath(data));
   const text = json
     ? JSON.stringify({ server: server === 'late' ? null : server, cluster, ...status })
     : [
         ...serverLines(url, server),
         ...clusterLines(cluster),
-        ...(status === null
-          ? [`data           no index in ${data}: give the server's directory with --data`]
-          : statusLines(status)),
+        ...(status !== null
+          ? statusLines(status)
+          : hasJournal
+            ? []
+            : [`data           no index in ${data}: give the server's directory with --data`]),
       ].join('\n');
   process.stdout.write(`${text}\n`);
   if (status !== null) requireOwnJournal(data);
+  else if (hasJournal) requireIndex(data);
 }
 
 export interface CheckNodeOptions {
