@@ -348,7 +348,7 @@ const rules: Readonly<Record<Exclude<ServerState, 'live'>, Rule>> = {
       `${positions(readings)}. No block has arrived for ${durationInWords(since)}`,
       source === null
         ? checkWriter(readings)
-        : 'Check that the node still has the observer section in its configuration, and that it was restarted since.',
+        : 'After a downtime, the node may wait for three times its timeout_ms before it sends again. If it still sends nothing, check that it has the observer section in its configuration, and that it was restarted since.',
     );
   },
 };

@@ -50,7 +50,7 @@ const NO_NODE = 'No event has arrived, and no node answers at http://127.0.0.1:2
 const IS_CONFIGURED = 'Is this section in its configuration, and was the node restarted since?';
 const STARTED_AT_4900 = 'Starting at block 4,900. The index is at block 4,920, and the node is at block 5,000.';
 const CHECK_OBSERVER =
-  'Check that the node still has the observer section in its configuration, and that it was restarted since.';
+  'After a downtime, the node may wait for three times its timeout_ms before it sends again. If it still sends nothing, check that it has the observer section in its configuration, and that it was restarted since.';
 const START_NODE = 'Start the node, or name the address of its RPC interface with --node-rpc.';
 const CHECK_POSTGRES =
   "Check the cluster's PostgreSQL with stackside cluster status: it must run, accept the login and have a standby. If the primary is lost, promote a standby. Stackside continues by itself.";
