@@ -133,7 +133,7 @@ test('the operator sees and manages the hooks of every consumer', async () => {
 test('rejects mistakes with errors that name them', async () => {
   const problem = (...args: string[]) => problemOf('hooks', ...args, '--url', server.api, '--data', data());
   expect(await problemOf('hooks', 'list', '--url', server.api, '--data', directory.path)).toContain(
-    `No admin key found at ${join(directory.path, 'admin.key')}.`,
+    `No admin key found at ${join(directory.path, 'admin.key')}.\nCheck --data, or name the file with --admin-key. stackside serve creates`,
   );
   const bad = join(directory.path, 'bad.json');
   await Bun.write(bad, '{"filters":{"events":[{"type":"stx_transfer","to":"x"}]}}');

@@ -49,7 +49,7 @@ export function keyFor({
   if (key !== null || !isNamed) return key;
   throw new OperatorError(
     `No admin key found at ${adminKeyFile(data)}.`,
-    'Check --data, or name the file with --admin-key. The first start of stackside serve creates the key.',
+    'Check --data, or name the file with --admin-key. stackside serve creates the key when it starts.',
   );
 }
 
