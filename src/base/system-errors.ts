@@ -104,7 +104,8 @@ export const isTransient = (error: unknown): error is Error =>
 /** Makes the problem and the remedy for a file or directory. */
 type Explanation = (path: string) => readonly [problem: string, remedy: string];
 
-const SPACE = 'Free space on the disk, or raise the quota, and repeat the command.';
+const SPACE =
+  'Free space on the disk, or raise the quota. Then repeat the command; a running server retries by itself.';
 const OWNER = 'Change its owner or mode (chown, chmod), or run Stackside as the user that owns it.';
 const DISK = 'Look for disk errors in the system log; restore a backup if the file is lost.';
 

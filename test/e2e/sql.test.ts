@@ -65,7 +65,7 @@ test
     stderr: 'pipe',
   });
   expect(await new Response(child.stderr).text()).toBe(
-    'The disk of stdout is full.\nFree space on the disk, or raise the quota, and repeat the command.\n',
+    'The disk of stdout is full.\nFree space on the disk, or raise the quota. Then repeat the command; a running server retries by itself.\n',
   );
   expect(await child.exited).toBe(75);
 });
