@@ -318,7 +318,7 @@ test('a token that the node refuses: the history starts at the first block, and 
   await steer('mine', { count: 2 });
   const next = posting(await steer('mine'), server);
   const step =
-    "Check --node-rpc and the node's auth token, or the archive of --from. If the node can't return a block, give an archive that has it with --from. Stackside retries automatically.";
+    "Check --node-rpc and the node's auth token, or the archive of --from. If the node can't return a block, give an archive that has it with --from; if the data was restored to an earlier point, use a new --data directory. Stackside retries automatically.";
   await until(async () => (await readiness(server)).reason?.includes("can't be filled") === true, 'the failed fill');
   await expectSays(server, 'refused', {
     status: 503,
