@@ -37,6 +37,7 @@ export interface Backup {
   /** The last entry in the backup. */
   entry: number;
   base: { name: string; entry: number; height: number };
+  /** Bytes that were sent. */
   sent: number;
 }
 

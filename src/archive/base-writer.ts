@@ -294,6 +294,7 @@ async function readUnneeded(store: ObjectStore): Promise<Unneeded> {
   return Value.Check(Unneeded, list) ? list : { parts: [], removed: [] };
 }
 
+/** Returns the names of the parts that a new base may rely on. */
 async function reliableParts(store: ObjectStore): Promise<Set<string>> {
   const names = new Set(await store.list(PARTS));
   const { parts, removed } = await readUnneeded(store);

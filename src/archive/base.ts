@@ -72,6 +72,7 @@ const Manifest = Type.Object({
   /** Version of the Stackside that made it. */
   program: Type.String({ maxLength: 100 }),
   created_at: Type.String({ maxLength: 100 }),
+  /** Version of the schema of the tables. */
   schema: Size,
   chain_id: Type.Integer({ minimum: 0, maximum: 0xffff_ffff }),
   /** The entry, its chain value, and its time of receipt in Unix microseconds. */

@@ -39,6 +39,7 @@ import { IDENTITY } from './archive-directory.ts';
 import { type BaseManifest, type NamedBase, parseBaseName } from './base.ts';
 import { type BaseChoice, type ChosenBase, chooseBase, fillJournal, loadBase, readBase } from './base-restore.ts';
 
+/** Microseconds in a millisecond. */
 const MICROSECONDS = 1_000;
 /** @param receivedAt Unix microseconds */
 export const timeText = (receivedAt: number): string => new Date(receivedAt / MICROSECONDS).toISOString();

@@ -227,6 +227,7 @@ class ContentReader {
   }
 }
 
+/** Bytes of the text of a withheld entry. */
 const WITHHELD_BYTES = 128;
 
 /** @param value JSON of the first line; undefined if it has none @throws SegmentError */

@@ -152,6 +152,7 @@ function getOrInsert<V>(map: Map<string, V>, key: string, make: () => V): V {
 class TokenSums {
   readonly #balances = new Map<string, FtBalance>();
   readonly #tokens = new Map<string, FtToken>();
+  /** Number of events, by asset. */
   readonly events = { ft: new Map<string, number>(), nft: new Map<string, number>() };
 
   /** Adds a transaction's events to the sums. @returns the effects of the transaction */

@@ -26,6 +26,7 @@ function sponsoring(involvements: Involvements, principal: string): Involvement 
   return involvement;
 }
 
+/** Returns the involvement of a principal that does more than sponsor the transaction. */
 function concerning(involvements: Involvements, principal: string): Involvement {
   const involvement = sponsoring(involvements, principal);
   involvement.sponsorOnly = false;

@@ -52,6 +52,7 @@ export interface PriceFunction {
 /** A change of the name system by an event or a call. */
 export type NameChange = { kind: 'name'; operation: NameOperation } | NamespaceChange;
 
+/** A launch of a namespace, or a change of its price function. */
 export interface NamespaceChange {
   kind: 'namespace';
   namespace: string;

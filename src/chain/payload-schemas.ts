@@ -242,6 +242,7 @@ export const StartingAccountPayload = Type.Object({
   locked: Amount,
   /** Bitcoin height; 0 if nothing is locked. */
   unlock_height: Height,
+  /** Next nonce. */
   nonce: Unsigned,
 });
 export type StartingAccountPayload = Static<typeof StartingAccountPayload>;

@@ -361,6 +361,7 @@ const REFUSED_LOGINS = '28';
 
 const stateOf = (error: unknown): string => (error instanceof Bun.SQL.PostgresError && error.errno) || '';
 
+/** Whether a server refused the login or its database. */
 const isLoginRefusal = (error: unknown): boolean =>
   stateOf(error) === NO_DATABASE || stateOf(error).startsWith(REFUSED_LOGINS);
 

@@ -60,6 +60,7 @@ export class BytesReader {
 
   constructor(readonly bytes: Uint8Array) {}
 
+  /** Number of bytes left to read. */
   get left(): number {
     return this.bytes.length - this.offset;
   }

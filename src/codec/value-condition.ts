@@ -23,6 +23,7 @@ interface IntegerLiteral {
   types: readonly IntegerType[];
 }
 
+/** A parsed literal: an integer, or the serialized values that it can stand for. */
 export type Literal = IntegerLiteral | { forms: readonly Uint8Array[] };
 
 /** A parsed condition: an integer within inclusive bounds, or one of several serialized values. */

@@ -25,6 +25,7 @@ const MAX_HEADERS = 100;
 /** Maximum length of a remembered header. */
 const MAX_HEADER = 200;
 
+/** Returns the weights of the values that a header names, by their names in lower case. */
 function parseWeights(header: string): Map<string, number> {
   const weights = new Map<string, number>();
   for (const part of header.toLowerCase().split(',')) {

@@ -10,6 +10,7 @@ export type AddressBytes = Uint8Array;
 /** A range of addresses with a common prefix (CIDR). */
 export interface Network {
   bytes: AddressBytes;
+  /** Length of the prefix in bits. */
   bits: number;
 }
 

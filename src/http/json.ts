@@ -74,6 +74,7 @@ export function jsonOf(body: unknown): string {
   return writer.take();
 }
 
+/** Characters of a part. */
 const PART = 250_000;
 /** Maximum number of characters of an answer: a longer one takes too much time and memory. */
 const MAX_CHARACTERS = 64_000_000;
@@ -126,6 +127,7 @@ function hasText(value: unknown): boolean {
 /** Lists from this length on are written item by item, even if each item is small. */
 const LONG_LIST = 1_000;
 
+/** Serializes a lazy value; returns other values unchanged. */
 const resolveLazy = (value: unknown): unknown => (value instanceof LazyValue ? resolveLazy(value.serialized()) : value);
 
 const isList = (body: unknown): body is { results: readonly unknown[] } =>

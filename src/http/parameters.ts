@@ -257,6 +257,7 @@ export function queryReader<Q extends TProperties>(properties: Q, onUnknown?: On
   };
 }
 
+/** The texts of each field, in the order of the fields. */
 function groupTexts(
   query: string,
   indexes: ReadonlyMap<string, number>,
@@ -305,6 +306,7 @@ interface Pair {
   value: string | null;
 }
 
+/** The names and values of a query, in its order. */
 function parsePairs(query: string): Pair[] {
   const pairs: Pair[] = [];
   for (const pair of query.split('&')) {

@@ -56,6 +56,7 @@ export type ControlFrame = typeof PING | typeof PONG;
 export type Received = string | Buffer | ControlFrame;
 interface Queue {
   messages: Received[];
+  /** Sum of the messages' sizes. */
   size: number;
 }
 

@@ -175,6 +175,7 @@ type Id = string | number | null;
 
 const failure = (id: Id, error: RpcError) => ({ jsonrpc: '2.0', id, error });
 const refusedRequest = (data: unknown) => failure(null, { message: 'Invalid request', code: -32600, data });
+/** The error for an invalid request, with the beginning of the message. */
 function invalidRequest(message: unknown) {
   const text = JSON.stringify(message);
   const part = excerpt(text);
@@ -185,6 +186,7 @@ const invalidParams = (id: Id, data: string) => failure(id, { message: 'Invalid 
 const longerThan = (name: string, limit: number): string => `${name} must NOT have more than ${limit} characters`;
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 
+/** The subscription in the parameters, or the error text. */
 function parseSubscription(params: unknown): Subscription | string {
   const event = isObject(params) ? params.event : undefined;
   if (!isObject(params) || typeof event !== 'string' || event === '') {

@@ -161,6 +161,7 @@ export class LastHour {
     this.#attempts = noAttempts();
   }
 
+  /** Returns the samples, oldest first. */
   samples(): readonly Sample[] {
     return this.#samples;
   }

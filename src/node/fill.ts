@@ -115,6 +115,7 @@ function branchRewards(
   { history, snapshots }: FilledIndex,
   older: () => Promise<OlderTenures>,
 ): Pick<ParentChain, 'tenure' | 'maturity'> {
+  /** Returns the newest reward of non-canonical blocks. */
   function newestOf(blocks: readonly Block[]): MaturedReward | null {
     for (const { tenureHeight, minerRewards } of [...blocks].reverse()) {
       const [reward] = minerRewards;
@@ -183,6 +184,7 @@ export async function fillTo(
     receivedAt: microseconds(clock),
   });
 
+  /** Reports whether the index can have a block on top of this one. */
   const isKnown = (id: Uint8Array): boolean =>
     history.isKnown(id) || (start !== null && bytesEqual(id, start.indexBlockHash));
 
@@ -198,6 +200,7 @@ export async function fillTo(
     throw new IncompleteBlockError(header.chainLength, blockId, 'the node does not return the block below it');
   }
 
+  /** Returns the unknown blocks up to a block, the lowest first. */
   async function unknownUpTo(top: BlockPosition): Promise<BlockPosition[]> {
     const blocks: BlockPosition[] = [];
     for (let block = top; !isKnown(block.indexBlockHash) && block.height >= lowest; ) {

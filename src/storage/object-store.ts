@@ -47,6 +47,7 @@ export interface ObjectStore extends ObjectStoreReads {
    * @returns whether it was written; after a lost response, false may mean that a previous attempt has written it
    */
   create(name: string, bytes: Uint8Array): Promise<boolean>;
+  /** Writes a file. Replaces a file with the same name. */
   write(name: string, bytes: Uint8Array): Promise<void>;
   /** Removes a file, if it exists. */
   remove(name: string): Promise<void>;

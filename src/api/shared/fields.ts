@@ -223,6 +223,7 @@ export const bitcoinAddress = ({ poxAddress, network }: StackingPrint): string |
 export const weightPercent = ({ signer, cycle }: CycleShare): number =>
   cycle.weight === 0 ? 0 : (signer.weight / cycle.weight) * 100;
 
+/** Decimal places of a quotient. */
 const DECIMAL_PLACES = 20n;
 
 /** A signer's share of the stacked STX in percent: the quotient with 20 decimals, rounded half up, times 100, as a double. */

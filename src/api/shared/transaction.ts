@@ -239,6 +239,7 @@ export function declarationsFor(read: Reader, transactions: readonly { payload: 
   return functionsOfContract;
 }
 
+/** Declared functions of called contracts, by contract identifier. */
 export type Declarations = ReadonlyMap<string, DeclaredFunctions>;
 
 const parseContext = (postConditions: Uint8Array, anchorMode: number, context: TransactionContext): ParsedContext => ({

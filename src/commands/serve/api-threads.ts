@@ -63,6 +63,7 @@ class ApiThread {
   readonly #listening = Promise.withResolvers<string>();
   readonly #stopped = Promise.withResolvers<void>();
   readonly #clock: Clock;
+  /** Functions that wait for a report, by the number of the request. */
   readonly #waiting = new Map<number, (report: Reports[keyof Reports]) => void>();
   #requests = 0;
 

@@ -142,6 +142,7 @@ interface SteeringCommand {
   summary: string;
   example: string;
   arguments: readonly (readonly [syntax: string, help: string])[];
+  /** Options that become fields of the body. */
   options?: readonly Option[];
   /** The command's words for fields of the body that have other names. */
   words?: Readonly<Record<string, string>>;

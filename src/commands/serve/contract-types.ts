@@ -14,6 +14,7 @@ const Contracts = Type.Object({
 });
 const Interface = Type.Object({ functions: Type.Array(Type.Unknown()) });
 
+/** Interfaces by the name of their contract. */
 type Interfaces = ReadonlyMap<string, readonly FunctionInterface[]>;
 
 async function listContracts(url: string): Promise<string[]> {

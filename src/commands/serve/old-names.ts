@@ -57,6 +57,7 @@ async function* linesOf(path: string): AsyncGenerator<Line> {
     yield { text: decoder.decode(bytes).replace(/\r$/, ''), number: ++number };
 }
 
+/** In the export, each zonefile is on one line. */
 const unescapeLines = (text: string): string => text.replaceAll('\\n', '\n');
 
 const isHash = (text: string | undefined): text is string => text !== undefined && /^([0-9a-fA-F]{2})*$/.test(text);

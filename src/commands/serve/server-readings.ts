@@ -28,6 +28,7 @@ const nodeHeightOf = async (node: NodeRpc): Promise<number | null> => (await inf
 
 const READ_REMEDY = 'Check that --data names the right directory and that its disk works.';
 
+/** The value of a reading, or why the index can't be read. */
 type Reading<T> = { read: T; failure: null } | { read: null; failure: NonNullable<StateReadings['readFailure']> };
 
 /** Reads from the index. Throws errors that the index doesn't cause. */
@@ -182,6 +183,7 @@ const growthOf = (growth: ReturnType<DiskSpace['growth']>): ServerStatus['disk']
     ? null
     : { measured_seconds: growth.seconds, bytes_per_day: growth.bytesPerDay, full_in_seconds: growth.fullInSeconds };
 
+/** Rounds a value to the digits that a chart shows. */
 const round = (value: number): number => Number(value.toPrecision(4));
 const roundOrNull = (value: number | null): number | null => (value === null ? null : round(value));
 

@@ -127,6 +127,7 @@ export interface CopyResult extends CopyLog {
 /** @param crashed called with the cause if the thread ends by itself */
 function checkpointClient(crashed: (cause: unknown) => void) {
   let thread: Thread<CopyLog> | null = null;
+  /** Running copies, by path. */
   const copies = new Map<string, PromiseWithResolvers<boolean>>();
 
   function resolveCopy({ path, isCopied }: CopyResult): void {

@@ -21,6 +21,7 @@ const INTEGER = /^-?\d{16,19}$/;
 const HEX = /^(?:[0-9A-F]{2})*$/;
 const [MIN_INTEGER, MAX_INTEGER] = [-(2n ** 63n), 2n ** 63n - 1n];
 
+/** The integer of a text, if SQLite can store it. */
 function integerOf(text: string): bigint | undefined {
   if (!INTEGER.test(text)) return undefined;
   const value = BigInt(text);

@@ -104,6 +104,7 @@ export interface RowLine {
 
 /** The position of an index in the journal and the chain. */
 export interface BaseState {
+  /** Version of its schema. */
   schema: number;
   position: Head;
   chainId: number;

@@ -112,6 +112,7 @@ export function tokenRows(db: Database) {
       countTokens(family, -1);
     },
 
+    /** Begins to queue all tokens of a contract, one after the other. */
     queueAll({ contract_id, queued_up_to, is_forced }: TokenContractRow, isForced: boolean): void {
       const forced = isForced || (queued_up_to !== null && is_forced === 1);
       setQueueing.run(contract_id, ALL_TOKENS, Number(forced));

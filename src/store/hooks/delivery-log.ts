@@ -141,6 +141,7 @@ export function deliveryLog(db: Database) {
     get: (id: number): Delivery | undefined => optional(read.byId.get(id), toDelivery),
     /** The few deliveries of a hook that failed and wait for a retry, oldest first. */
     failed: (hookId: number): Delivery[] => read.allOfState.all(hookId, storedState.numberOf('failed')).map(toDelivery),
+    /** The newest delivery of a hook that was given up. */
     lastDead: (hookId: number): Delivery | undefined =>
       optional(read.lastOfState.get(hookId, storedState.numberOf('dead')), toDelivery),
     /** Deliveries of a hook, newest first. */

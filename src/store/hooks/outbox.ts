@@ -103,6 +103,7 @@ function outboxReader(db: Database) {
     /** Number of a hook's open deliveries, and when the oldest was made. */
     waiting: (hookId: number): { count: number; oldest: number | null } =>
       waiting.get(hookId) ?? { count: 0, oldest: null },
+    /** Number of open deliveries of a queue, counted up to a limit. */
     openUpTo: (hookId: number, queue: QueueName, limit: number): number =>
       openUpTo.get(hookId, storedQueue.numberOf(queue), limit)?.count ?? 0,
     waitingOfAll: (): { count: number; oldest: number | null } => waitingOfAll.get() ?? { count: 0, oldest: null },

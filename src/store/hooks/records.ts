@@ -114,6 +114,7 @@ export function recordReads(db: Database) {
       items: read.failing.all(consumer, limit, offset).map(toRecord),
       total: read.totalFailing.get(consumer)?.total ?? 0,
     }),
+    /** All hooks of a consumer, newest first. */
     all: (consumer: string): HookRecord[] => read.page.all(consumer, -1, 0).map(toRecord),
     live: (): HookRecord[] => read.active.all(LIVE).map(toRecord),
     consumers: (): { consumer: string; hooks: number; failing: number }[] => read.consumers.all(),

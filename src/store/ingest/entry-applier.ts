@@ -187,6 +187,7 @@ interface SentEvent {
 
 const hashOf = (text: string): bigint => Bun.hash(text) as bigint;
 
+/** Remembers the last event by path, length and hash. */
 function lastEvent() {
   let last: { path: string; length: number; hash: bigint } | null = null;
   return {

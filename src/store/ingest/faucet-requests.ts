@@ -42,6 +42,7 @@ export function faucetRequests(db: Database) {
         WHERE currency = ?1 AND address = ?2 AND requested_at = ?3 LIMIT 1)`.prepared(db);
   const removeOld = query<null, [number]>`DELETE FROM faucet_requests WHERE requested_at < ?1`.prepared(db);
   return {
+    /** Number of requests of an address since a time. */
     count: (currency: Currency, address: string, since: number): number =>
       count.get(currency, address, since)?.requests ?? 0,
     add: (currency: Currency, address: string, time: number, ip: string) =>

@@ -242,6 +242,7 @@ export function openIngest(options: IngestOptions) {
     identity: logIdentityQuery(reader),
     /** Applies entries of the journal that were read ahead, for a new index. @throws StoreUnavailableError */
     replay: (entries: Iterable<PreparedEntry>) => writer.replay(entries),
+    /** Number of the journal's last entry. */
     lastEntry: journal.lastId,
     /** Applies entries that only the journal has, including those of another process. @throws StoreUnavailableError */
     catchUp: () => writer.catchUp(),

@@ -52,6 +52,7 @@ const NONE: readonly never[] = [];
 const nonceKey = (nonce: number | bigint): number | bigint =>
   nonce <= Number.MAX_SAFE_INTEGER ? Number(nonce) : BigInt(nonce);
 
+/** Rows by the nonce of an account that they spend. */
 function rowsByNonce() {
   const accounts = new Map<number, Map<number | bigint, OrderedRow[]>>();
   return {

@@ -157,6 +157,7 @@ export function nonceRivals(db: Database, { principals }: Dictionaries, rows: Me
   }
 
   return {
+    /** Rows that spend a nonce of a transaction, with its own row. */
     of: (content: TransactionContent): MempoolRow[] => users(spendsOf(content)),
 
     /** Canonical transactions that spent a nonce of a transaction, including itself if it is on the chain. */

@@ -23,6 +23,7 @@ export type OldNameRow =
 /** Returns the last labels of a name. @param count number of labels */
 const lastLabels = (name: string, count: number): string => name.split('.').slice(-count).join('.');
 
+/** Makes a function that adds a row unless the table has it, and returns whether it did. */
 function oldNameAdder(db: Database): (row: OldNameRow) => boolean {
   const addNamespace = inserterIfAbsent(db, oldNamespacesTable);
   const addName = inserterIfAbsent(db, oldNamesTable);

@@ -94,6 +94,7 @@ export interface Rebuilt {
 
 /** A rebuild in progress. Disposing it removes its files, unless it is finished. */
 export interface Rebuild extends Disposable {
+  /** The new, empty index, into which entries of the journal can be replayed. */
   ingest: Ingest;
   /** Replays the remaining entries, and replaces the old index. @throws LockHeldError if the lock is lost */
   finish(): Rebuilt;

@@ -41,6 +41,7 @@ export interface ChainHistory {
   tip(): { height: number; indexBlockHash: Uint8Array };
   /** Height of the block below the first one of the chain: 0, unless the history is partial. */
   bottom(): number;
+  /** Index block hash of the canonical block at a height. */
   hashAt(height: number): Uint8Array | undefined;
   /** Whether the index has the block, canonical or not. */
   isKnown(indexBlockHash: Uint8Array): boolean;

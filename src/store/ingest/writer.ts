@@ -152,6 +152,7 @@ export class Writer {
   #state: FileState = 'unknown';
   /** The transaction with entries that only the writer sees; null if none is open. */
   #transaction: Transaction | null = null;
+  /** Bytes of the pending group. */
   #bytes = 0;
   /** The last entry in the index's open transaction; null until it is read. */
   #position: Head | null = null;
@@ -736,6 +737,7 @@ export class Writer {
   }
 }
 
+/** Yields the entries up to the entry with a number. */
 function* entriesUpTo(entries: Iterable<Entry>, last: number): Generator<Entry> {
   for (const entry of entries) {
     yield entry;

@@ -77,6 +77,7 @@ export const CHAIN_START = new Uint8Array(32);
 /** The head before the first entry. */
 export const LOG_START: Head = { id: 0, chain: CHAIN_START };
 
+/** Bytes of a chain value. */
 export const HASH_BYTES = 32;
 const NUMBER_BYTES = 8;
 /** Offsets of the hashed parts. */

@@ -36,8 +36,11 @@ export interface PendingStx {
 /** Sums of an account's history up to a height. */
 export interface AccountState {
   transactions: number;
+  /** Number of transactions that the account only sponsors. */
   sponsoredOnly: number;
+  /** Number of asset events of the account. */
   events: number;
+  /** Number of locks of its STX. */
   locks: number;
   /** Number of transfers in the list of inbound transfers. */
   inbound: number;

@@ -53,6 +53,7 @@ export interface WholeBlock extends ChainBlock {
   parentMicroblock: { hash: Uint8Array; sequence: number } | null;
   /** Transaction ids in the order of the chain. */
   txIds: Uint8Array[];
+  /** Confirmed microblocks by sequence. */
   confirmed: ConfirmedMicroblock[];
   /** Microblocks built on it that the next block confirmed, by sequence. */
   streamed: Uint8Array[];

@@ -8,6 +8,7 @@ import type { HeightSpan } from './block.ts';
 import type { ListOrder } from './page.ts';
 import type { TransactionPosition } from './transaction.ts';
 
+/** Declared functions of a contract, by name. */
 export type ContractFunctions = ReadonlyMap<string, AbiFunction>;
 
 export interface DeclaredFunctions {
@@ -64,6 +65,7 @@ export interface ListedContract {
   contractId: string;
   /** Null if no indexed transaction deployed it. */
   deployment: { height: number; time: number; txId: Uint8Array } | null;
+  /** Number of calls in all indexed blocks. */
   calls: number;
   callsOfDay: number;
   family: TokenFamily | null;

@@ -47,6 +47,7 @@ export interface SubdomainInfo {
 export interface BnsName {
   /** Full name: `alice.btc`. */
   name: string;
+  /** Number of the name's token. */
   id: number;
   /** Null if the contract's token doesn't exist. */
   owner: string | null;

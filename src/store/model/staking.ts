@@ -174,6 +174,7 @@ export interface SignerStaker {
 export interface SignerManager {
   signer: string;
   registered: { height: number; burnHeight: number; txId: Uint8Array };
+  /** Keys that the contract was granted, by key. */
   grants: { key: Uint8Array; authId: string; txId: Uint8Array }[];
   /** Another key that it registered later, for the next cycle; null if there is none. */
   pending: { key: Uint8Array; txId: Uint8Array } | null;

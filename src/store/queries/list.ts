@@ -223,6 +223,7 @@ export const reversed = <Row>({ rows, keyOf }: RowSource<Row>): RowSource<Row> =
   keyOf,
 });
 
+/** Rows in a batch of a walk. */
 const BATCH = 256;
 
 /** Reads a list in batches that grow, until the caller has enough rows. No statement stays open between two batches. */

@@ -20,6 +20,7 @@ import { LAST_HEIGHT } from './blocks/windows.ts';
 import { sql as mempool, pendingCount, pendingMeetingSql, pendingOf } from './mempool.ts';
 import { numbers } from './numbers.ts';
 
+/** Greater than every fee. */
 const HIGHEST_FEE = '~';
 /** Bytes greater than every transaction id. */
 const LAST_ID = new Uint8Array(33).fill(0xff);
@@ -160,6 +161,7 @@ export function mempoolProjection(
   const lockAt = lockQuery(db);
   const startingAccount = startingAccountQuery(db);
 
+  /** Reads accounts, each once. */
   function accountsAtTip(): (account: number) => AccountAtTip {
     const isWhole = chain.historyStart() === null;
     const accounts = new Map<number, AccountAtTip>();

@@ -71,6 +71,7 @@ interface OperationRow extends Stored<'name_operations', 'namespace' | 'operatio
 
 type OldNameRow = Stored<'old_names', 'parent' | 'owner'>;
 
+/** Owners of names, by the tokens of the names. */
 function nameOwners(db: Database) {
   const { owner, owned } = statements(db, sql);
   const { principalOf, assetOf } = numbers(db);
@@ -175,6 +176,7 @@ export function nameQueries(db: Database, turns: Turns) {
     },
     /** A name with its lease; undefined if it is unknown or revoked. */
     listed,
+    /** Open namespaces, in order. */
     namespaces: namespaces.all,
     /** Undefined if the namespace is not open. */
     price: namespaces.price,
@@ -373,6 +375,7 @@ interface NameRow {
   name: string;
 }
 
+/** Number of names in a batch. */
 const BATCH = 200;
 
 /**
@@ -436,6 +439,7 @@ function subdomainQueries(db: Database, genesisId: () => Uint8Array | null) {
     /** URL of the resolver of a name's undeclared subdomains; undefined if there is none. */
     resolverOf: (name: string): string | undefined => (read.resolver.get(name) ?? read.oldResolver.get(name))?.resolver,
 
+    /** Subdomains of a name, in order. */
     ofName: (name: string, pause: Pause): Promise<string[]> => allNames(read.subdomainsOfName, name, pause),
 
     /** Subdomains with a present or former declaration for an address on the chain. */

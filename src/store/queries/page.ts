@@ -3,6 +3,7 @@ import type { Pause } from '../../base/turns.ts';
 import { type Cursor, type CursorKey, type CursorSide, HEAD, type Page } from '../model/page.ts';
 import { UnreadableCursorError } from '../model/read-errors.ts';
 
+/** Rows of a list in its order. */
 export interface RowSource<Row> {
   /**
    * Returns rows from a key on, which is included; without a key, from the head of the list. Backward, the rows are in reverse
@@ -102,6 +103,7 @@ interface RowBatch<Row> {
 /** The cursor at the same position that reads in the other direction. */
 const turnedAround = ({ side, key }: Cursor): Cursor => ({ side: opposites[side], key });
 
+/** Whether a cursor excludes the item of its key. */
 const isExclusive = ({ side }: Cursor): boolean => side === 'after' || side === 'before';
 
 /** Reads up to `count` rows from a side of a key. Yields after each row, and where the list itself pauses. */

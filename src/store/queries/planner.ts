@@ -64,6 +64,7 @@ const numbering =
   (sql: string): string =>
     sql.replace(PARAMETER, (_, name) => `?${names.indexOf(name) + 1}`);
 
+/** The names of a statement's parameters, each once. */
 const namesIn = (sql: string): string[] => [...new Set([...sql.matchAll(PARAMETER)].map(([, name = '']) => name))];
 
 const conditionOf = (filters: Readonly<Record<string, string>>): string =>
@@ -156,6 +157,7 @@ export const SEARCH_LIMITS: SearchLimits = { sorted: 5_000, rows: 20_000, entrie
 
 const directions = { asc: '', desc: ' DESC' } as const;
 
+/** An order of a list: its columns, all in one direction. */
 interface Order {
   columns: readonly string[];
   /** The tables that the columns need in addition to those of a way. */
@@ -243,6 +245,7 @@ interface SearchRequest<Filter extends string, Name extends string> {
   span?: Span;
 }
 
+/** The page of a search that nothing can match. */
 export const NOTHING: OffsetPage<never> = { items: [], total: 0 };
 
 /**

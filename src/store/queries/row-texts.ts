@@ -35,6 +35,7 @@ export type SharedTexts = LruCache<RowId, CachedRow>;
 
 export const sharedTexts = (): SharedTexts => lruCache(CAPACITY);
 
+/** A row of a page: its cached text, or its model. */
 export type ListedRow<Model> = string | { model: Model; cache(text: string): void };
 
 /** The rows of a page, which are read only if they are needed. */
@@ -53,6 +54,7 @@ interface Keyed<Key, Model> {
   idOf(key: Key): RowId;
   /** The height of the block that the row is from; null for a row that never changes. */
   heightOf(key: Key): number | null;
+  /** Reads the rows of some keys, in their order. */
   read(keys: readonly Key[]): Model[];
 }
 

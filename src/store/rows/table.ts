@@ -103,6 +103,7 @@ export function inserterIfAbsent<S extends TableShape>(db: Database, shape: S): 
 
 /** The changes of an upsert to the columns of an existing row; other columns are unchanged. */
 interface RowChanges<Name> {
+  /** Columns that get the new row's values. */
   replaced?: readonly Name[];
   /** Columns that the new row's values are added to. */
   summed?: readonly Name[];

@@ -62,6 +62,7 @@ interface ViewPart {
 /** Expressions for an amount in forms that SQLite can sum. */
 type SummableForms = Record<'real' | 'high' | 'low', string>;
 
+/** Digits of the lower part of an amount. */
 const LOW_DIGITS = 12;
 /** Maximum digits of an amount with an upper part that fits an integer. */
 const EXACT_DIGITS = LOW_DIGITS + 18;
@@ -183,6 +184,7 @@ export const fineTime = (sql: string, perSecond: number, help: string) =>
     help,
   );
 
+/** The nines' complement of digits. */
 function complementOf(sql: string): string {
   const digits = [...'0123456789'];
   const letters = digits.reduce((inner, digit, i) => `replace(${inner}, '${digit}', '${'abcdefghij'[i]}')`, sql);

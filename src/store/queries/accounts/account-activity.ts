@@ -69,6 +69,7 @@ interface TransferRow extends Stored<'events', 'position' | 'event_index' | 'amo
 
 const NOTHING: BalanceOverTime = { complete: true, points: [] };
 
+/** Returns evenly distributed heights, with the first and the last. */
 function evenHeights(first: number, last: number, count: number): number[] {
   const heights = Array.from(
     { length: count },

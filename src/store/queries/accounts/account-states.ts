@@ -128,6 +128,7 @@ type TailOf = ReturnType<typeof tails>;
 function tokenStates(db: Database, tailOf: TailOf) {
   const { tokenChanges, nextToken, tokenCheckpoint } = statements(db, sql);
 
+  /** Changes of tokens between the last checkpoint and a height. */
   function changedTokens(principal: number, height: number): Map<string, NumberedTokenSums> {
     const { first, end } = tailOf(principal, height);
     const sums = new Map<string, NumberedTokenSums>();
@@ -193,6 +194,7 @@ export function accountStates(db: Database) {
   const startingAccount = startingAccountQuery(db);
   const tailOf = tails(db);
 
+  /** Number of transfers to a principal between two positions, inclusive. */
   const inboundBetween = (principal: number, first: number, last: number): number =>
     (transfers.get(principal, first, last)?.total ?? 0) + (memoTransfers.get(principal, first, last)?.total ?? 0);
 

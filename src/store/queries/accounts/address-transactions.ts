@@ -234,6 +234,7 @@ function assetEventOf(row: EventRow): AssetEvent {
 
 /** Maximum number of transactions in which a request counts events to find its page. */
 const MAX_LOOKED_AT = 20_000;
+/** Number of transactions in a batch. */
 const BATCH = 100;
 
 export type AddressEventQueries = ReturnType<typeof addressEventQueries>;

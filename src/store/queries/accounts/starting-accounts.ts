@@ -23,6 +23,7 @@ export interface StartingAccount {
   locked: bigint;
   /** Bitcoin height at which the lock ends; 0 without one. */
   unlockHeight: number;
+  /** Next nonce. */
   nonce: bigint;
 }
 

@@ -32,6 +32,7 @@ interface PicturedBlock {
   burnHeight: number;
   tenure: number | null;
   transactions: number;
+  /** Bytes of all transactions. */
   size: number;
   /** Fees above zero of up to {@link MAX_FEES} transactions, in micro-STX and in ascending order. */
   fees: number[];
@@ -52,6 +53,7 @@ interface ChartedSpan {
   transactions: number;
 }
 
+/** The numbers of blocks and transactions below a block. */
 type BlockCounts = Stored<'blocks', 'height' | 'preceding_transactions'>;
 
 /** Maximum number of transactions of a block whose fees are read. A block can have thousands. */

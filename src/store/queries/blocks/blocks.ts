@@ -74,6 +74,7 @@ export const sql = {
     SELECT signer_signatures FROM blocks WHERE height = ?1`,
 };
 
+/** Bytes of a signature. */
 const SIGNATURE = 65;
 const NO_BYTES = new Uint8Array(0);
 
@@ -101,6 +102,7 @@ const NO_HEIGHTS: Heights = { first: 1, last: 0 };
 /** A height below every block. */
 const NO_HEIGHT = -1;
 
+/** Returns the heights of a range, lowest first. */
 const heightsIn = (first: number, last: number): number[] =>
   Array.from({ length: Math.max(0, last - first + 1) }, (_, index) => first + index);
 
@@ -137,6 +139,7 @@ export function blockQueries(db: Database, chain: ChainQueries, texts: RowTexts)
     return cursor === null ? cursorAt('from', last) : cursorAt(cursor.side, numberAt(cursor.key, 0));
   }
 
+  /** Blocks at heights, in any order. */
   function atEach(heights: readonly number[]): ChainBlock[] {
     const [first, last] = [Math.min(...heights), Math.max(...heights)];
     const blocks = range(first, last);

@@ -130,6 +130,7 @@ export type ChainQueries = ReturnType<typeof chainQueries>;
 export function chainQueries(db: Database, cache: FileCache) {
   const { chainId, tip, newestArrival, newest, byHeight, byIndexBlockHash, byBlockHash } = statements(db, sql);
 
+  /** Canonical blocks by hash in hex. */
   const byHash = cache.memoize((hex): BlockRow | null => {
     const hash = Uint8Array.fromHex(hex);
     return byIndexBlockHash.get(hash) ?? byBlockHash.get(hash);

@@ -112,6 +112,7 @@ type Positions = [first: number, last: number];
 /** The positions of a block, and the last position of the block up to which later changes count. */
 type PositionsUpTo = [...Positions, upTo: number];
 
+/** Each item once. */
 const distinct = <T>(items: readonly T[], key: (item: T) => string): T[] => [
   ...new Map(items.map((item) => [key(item), item])).values(),
 ];

@@ -98,6 +98,7 @@ export function orphanQueries(
     /** Whether the index has such an orphan. */
     has: (search: BlockSearch): boolean => rowOf(search) !== null,
 
+    /** The highest orphaned block that a search finds. */
     block: (search: BlockSearch): Block | undefined =>
       optional(rowOf(search), (row) => sentBlock(row.index_block_hash)),
 

@@ -80,6 +80,7 @@ export function stepQueries(
     return { log: identity() ?? '', step, block, start };
   };
 
+  /** The place before the first change. */
   const first = (): ChangePosition => placeAt(bottom(), null);
 
   /** The place before the canonical block of a height, up to one above the tip, after which the present chain is applied. */
@@ -91,6 +92,7 @@ export function stepQueries(
     first,
     tipHeight,
 
+    /** The place behind the last change. */
     last: (): ChangePosition => placeAt(tipHeight(), tipAt(tipHeight())),
 
     before,

@@ -229,6 +229,7 @@ export function logWalk(db: Database, turns: Turns, limits: Partial<LogWalkLimit
     };
   }
 
+  /** The ways to the logs of contracts; without contracts to all logs. */
   function waysTo(
     contracts: readonly ContractRow[] | null,
     transactions: readonly Transactions[],

@@ -36,6 +36,7 @@ export interface ValueSearchLimits {
   sorted: number;
   /** Logs or calls that are read. */
   rows: number;
+  /** Bytes of the logs or calls that are read. */
   bytes: number;
 }
 
@@ -75,6 +76,7 @@ export const sql = {
   ),
 };
 
+/** Number of entries of a range in a batch. */
 const BATCH = 500;
 
 const sortedPlaces = (places: PlaceRow[]): ListedRows<PlaceRow> =>

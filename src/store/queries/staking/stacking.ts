@@ -193,6 +193,7 @@ export function rewardCycleQueries(db: Database) {
   const network = (): Network => networkOf(read.chain.get()?.chain_id ?? TESTNET_CHAIN_ID);
 
   return {
+    /** Reward cycles, highest first. */
     page: (limit: number, offset: number): OffsetPage<RewardCycle> => ({
       items: read.page.all(limit, offset).map(cycleOf),
       total: read.total.get()?.total ?? 0,

@@ -254,6 +254,7 @@ export function stakingPrincipalQueries(db: Database) {
       return { stx, bonds };
     },
 
+    /** Positions in bonds, by the bond's index. */
     positions(staker: string, limit: number, cursor: Cursor | null): Page<BondPosition> {
       const id = principalOf(staker);
       const total = count.get(id)?.total ?? 0;
@@ -385,6 +386,7 @@ export function bondQueries(db: Database) {
     allowance: (bond: number, staker: string): BondAllowance | undefined =>
       optional(allowance.get(bond, principalOf(staker)), allowanceOf),
 
+    /** Registrations of a bond, newest first. */
     registrations(bond: number, limit: number, cursor: Cursor | null): Page<BondRegistration> {
       const total = registeredCount.get(bond)?.total ?? 0;
       return readPage({ limit, cursor, total, ...registrations([bond]), itemOf: registrationOf });

@@ -55,6 +55,7 @@ export function assetReaders(db: Database) {
     tokens: {
       /** micro-STX ever minted and mined, less burnt; decimal. */
       stxSupply: (): string => read.stx.get()?.stx_supply ?? '0',
+      /** STX supply after the block of a height. */
       stxSupplyAt: (height: number): string => read.stxSupplyAt.get(height)?.stx_supply ?? '0',
       /** Base units, decimal; `0` for an unknown token. */
       ftSupply: (asset: string): string => read.ftToken.get(assetOf(asset))?.supply ?? '0',
