@@ -124,6 +124,8 @@ class LogStatus {
   #answeredAt: number;
   /** Since when writes fail; null if the last write succeeded. */
   #writesFailingSince: number | null = null;
+  /** Whether the engine refuses entries, such as for a missing right or a full disk. It may still accept reports. */
+  #refusesEntries = false;
   /** The text of the last failure; null if the log is reachable. */
   #failure: string | null = null;
   /** Whether a failure was logged that hasn't ended. */
@@ -168,7 +170,10 @@ class LogStatus {
     this.#resume();
   }
 
-  accepted(): void {
+  /** Records that the log has new durable entries, or a report. */
+  accepted(write: Write): void {
+    if (write === 'report' && this.#refusesEntries) return;
+    this.#refusesEntries = false;
     this.#writesFailingSince = null;
     this.#resume();
   }
@@ -202,6 +207,7 @@ class LogStatus {
   writeFailed(write: Write, error: LogUnavailableError | LogUnknownOutcomeError): void {
     // An operator's mistake with the table of reports stops no events.
     if (error.cause instanceof DamagedLogError || (write === 'report' && error instanceof LogRefusedError)) return;
+    this.#refusesEntries ||= error instanceof LogRefusedError;
     this.#writesFailingSince ??= this.clock.monotonic();
     this.#explain(error);
   }
@@ -404,7 +410,7 @@ export class ClusterHost {
   async #write<T>(write: Write, work: Promise<T>, isAccepted: (result: T) => boolean = () => true): Promise<T> {
     try {
       const result = await work;
-      if (isAccepted(result)) this.#status.accepted();
+      if (isAccepted(result)) this.#status.accepted(write);
       return result;
     } catch (error) {
       const isFailure = error instanceof LogUnavailableError || error instanceof LogUnknownOutcomeError;
@@ -478,7 +484,7 @@ export class ClusterHost {
       if (!(error instanceof ForeignEntryError)) throw error;
       throw await explainMismatch(log, entries, error);
     }
-    this.#status.accepted();
+    this.#status.accepted('entries');
     say({ event: 'log_followed', entries: newEntries.length, position: this.#position });
   }
 

@@ -545,9 +545,9 @@ const readAgain = ({ host }: ReturnType<typeof openHost>, log: MemoryLog): Promi
   }, 'a successful read');
 
 test.each([
-  ['is unavailable for writes', new LogUnavailableError('no standby')],
-  ['refuses entries', new LogRefusedError('permission denied')],
-])('a log that answers reads, but %s, is unreachable until a write succeeds', async (_, refusal) => {
+  ['is unavailable for writes, is unreachable until any write', new LogUnavailableError('no standby'), true],
+  ['refuses entries, is unreachable until an entry', new LogRefusedError('disk full'), false],
+])('a log that answers reads, but %s succeeds', async (_, refusal, endsWithReport) => {
   const log = filledLog();
   let failure: LogUnavailableError | null = refusal;
   const client = log.client();
@@ -563,9 +563,10 @@ test.each([
   }
   expect(outages(hostA)).toEqual(['service_failing']);
   await hostA.host.report(Promise.resolve());
-  expect(hostA.host.state()).toMatchObject({ reachable: true, failure: null });
+  expect(hostA.host.state().reachable).toBe(endsWithReport);
   failure = null;
   expect(await hostA.host.receive(chunks(1))).toBe('applied');
+  expect(hostA.host.state()).toMatchObject({ reachable: true, failure: null });
   expect(outages(hostA)).toEqual(['service_failing', 'service_resumed']);
 });
 
