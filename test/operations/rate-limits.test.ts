@@ -152,13 +152,13 @@ describe.each([
   });
 });
 
-test('if reading requires a key, requests without a key are rejected, except /health', async () => {
+test('if reading requires a key, requests without a key are rejected, except for the state of the server', async () => {
   await using server = await serving({ rateLimit: '0', readKeys: keys }, source.path);
   const ask = (path: string, headers: Record<string, string> = {}) => fetch(`${server.api}${path}`, { headers });
   const refused = await ask('/extended/v2/blocks');
   expect([refused.status, await refused.json()]).toEqual([401, expect.objectContaining({ code: 'READ_KEY' })]);
   expect((await ask('/extended/v2/blocks', { authorization: 'Bearer key-of-alice' })).status).toBe(200);
-  expect((await ask('/health')).status).toBe(200);
+  for (const path of ['/health', '/stackside/v1/status']) expect([path, (await ask(path)).status]).toEqual([path, 200]);
 });
 
 test("a proxy that isn't trusted is logged without a rate limit, since its clients share the readers of changes", async () => {

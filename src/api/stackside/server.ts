@@ -222,6 +222,8 @@ export const serverStatus = (status: (() => Promise<ServerStatus>) | null) => [
     notFound: 'Status not found',
     response: ServerStatus,
     ...WITHOUT_INDEX,
+    // As for /ready: `stackside status` and `doctor` have no read key.
+    cost: 0,
     mainThread: true,
     handle: async () => {
       if (status === null) throw notFound("Status not found: this process doesn't have one");
