@@ -161,11 +161,13 @@ export async function listenForDeliveries(
   const secret = readSecret(secretFile, setting);
   const print = (line: string) => void process.stdout.write(`${line}\n`);
   const server = startHookReceiver({ ...choice, secret, print });
+  // Before the first line, after which a program may already send the signal.
+  const signalled = new Promise<void>((resolve) => {
+    for (const name of stopSignals()) process.once(name, () => resolve());
+  });
   print(`Deliveries are received at ${server.url.origin}/`);
   if (secret === null)
     print(`Signatures are not checked: give the signing secret by --secret-file or ${SECRET_VARIABLE}.`);
-  await new Promise<void>((resolve) => {
-    for (const name of stopSignals()) process.once(name, () => resolve());
-  });
+  await signalled;
   await server.stop(true);
 }
