@@ -150,7 +150,7 @@ export const hookSettings = group('Chainhooks', {
     help: 'API key of a consumer',
     accepts: 'an API key',
   }),
-  signingSecret: setting(['hooks'], null, {
+  signingSecret: setting(['hooks listen'], null, {
     secret: true,
     type: textOrNone(),
     help: 'Signing secret that hooks listen uses to verify deliveries',

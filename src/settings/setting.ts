@@ -21,6 +21,7 @@ export type CommandName =
   | 'compare'
   | 'status'
   | 'hooks'
+  | 'hooks listen'
   | 'console'
   | 'cluster'
   | 'sql'

@@ -175,7 +175,7 @@ const commands: readonly Adder[] = [
       name: 'listen',
       summary: 'Receive deliveries on this machine, and show each as it comes',
       example: 'stackside hooks listen --port 8080 --secret-file secret.txt',
-      settingsOf: 'hooks',
+      settingsOf: 'hooks listen',
       options: [
         numberOption('--port <number>', 'Port to listen on; 0 picks a free port', 0, 8080, MAX_PORT),
         checked(
