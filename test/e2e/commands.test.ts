@@ -29,7 +29,7 @@ afterAll(() => directory[Symbol.dispose]());
 
 test('stackside import FILE brings the chain to its tip, and check finds nothing', async () => {
   const status = JSON.parse((await stackside('status', '--json', '--data', pathOf('data'), '--url', NO_NODE)).stdout);
-  expect(status).toEqual({ server: null, ...directoryStatus(pathOf('data')) });
+  expect(status).toEqual({ server: null, cluster: null, ...directoryStatus(pathOf('data')) });
   expect(status.tip.height).toBe(12);
   const check = await stackside('check', '--data', pathOf('data'));
   expect(check.stdout).not.toContain('DIFFERS');
