@@ -25,7 +25,6 @@ const mayInsert: Readonly<Record<string, string>> = {
   'base/loader.ts': 'counts parts in a table that stands there while an index is filled',
   'effects/dictionary.ts': 'returns the number of a row that may be there',
   'files/journal.ts': "writes the journal's tables, which are no part of schema.sql",
-  'files/new-index.ts': 'copies whole tables from one file to another',
   'hooks/store.ts': 'moves the secret that is there to another column',
   'ingest/burn-block-writer.ts': 'moves rows from one table to another',
 };
