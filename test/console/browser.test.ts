@@ -1029,6 +1029,17 @@ browserTest('a chainhook is created in a form and as JSON, tested, saved, delive
   await page.getByRole('link', { name: 'New chainhook' }).click();
   await page.getByRole('button', { name: 'Create', exact: true }).click();
   await page.getByText('URL of the receiver must be an absolute URL').waitFor();
+  const wrong = page.locator('[aria-invalid=true]');
+  expect(await wrong.count()).toBe(1);
+  // A mistake never stays at the field of another filter.
+  await page.getByLabel('URL of the receiver').fill(`http://127.0.0.1:${receiver.port}/`);
+  await page.getByLabel('Sender').fill('nobody');
+  await page.getByRole('button', { name: 'Add a filter' }).click();
+  await page.getByRole('button', { name: 'Create', exact: true }).click();
+  await page.getByText('Filter 1: Sender must be').waitFor();
+  await page.getByRole('button', { name: 'Remove' }).first().click();
+  await page.getByText('Filter 1: Sender must be').waitFor({ state: 'detached' });
+  expect(await wrong.count()).toBe(0);
   await page.getByLabel('Name').fill('Transfers');
   await page.getByLabel('URL of the receiver').fill(`http://127.0.0.1:${receiver.port}/`);
   await page.getByRole('button', { name: 'JSON', exact: true }).click();
@@ -1061,7 +1072,7 @@ browserTest('a chainhook is created in a form and as JSON, tested, saved, delive
   await page.getByText('redelivery', { exact: true }).waitFor();
   await page.locator('.badge', { hasText: 'delivered' }).waitFor();
   expect(received.filter((delivery) => delivery === id)).toHaveLength(2);
-  // The server rejected two definitions.
+  // The server rejected three definitions.
   expect(complaints.filter((complaint) => !complaint.includes(' 400 '))).toEqual([]);
 });
 

@@ -79,6 +79,7 @@ export function NewHook() {
             key={`${template} ${subject} ${receiver}`}
             initial={makeDraft(template, subject, network, receiver)}
             action="Create"
+            cancelPath={pathTo('hooks', { consumer })}
             save={(definition) => post('/chainhooks/me', {}, bodyOf(definition), headers)}
           />
         )}
@@ -118,6 +119,7 @@ export function EditHook({ id }: { id: string }) {
           <Editor
             initial={toDraft(stored)!}
             action="Save"
+            cancelPath={pathTo('hook', { id })}
             save={(definition) => patch('/chainhooks/me/{uuid}', { uuid: id }, bodyOf(definition))}
           />
         )}
@@ -129,20 +131,26 @@ export function EditHook({ id }: { id: string }) {
 interface EditorProps {
   initial: Draft;
   action: string;
+  /** Path of the page that the user came from. */
+  cancelPath: string;
   /** Saves a definition. @throws RequestError */
   save: (definition: object) => Promise<{ uuid: string }>;
 }
 
-function Editor({ initial, action, save }: EditorProps) {
+function Editor({ initial, action, cancelPath, save }: EditorProps) {
   const [draft, setDraft] = useState(initial);
   const [text, setText] = useState<string | null>(null);
-  const { run, problem, busy } = useAction();
+  const [sentDraft, setSentDraft] = useState<Draft | null>(null);
+  const { run, problem: lastProblem, busy } = useAction();
+  // A changed form has no problem yet: the fields of the last one may be gone.
+  const problem = text === null && draft !== sentDraft ? null : lastProblem;
   const parsed: unknown = text === null ? draft : parsedJson(text);
   const definition = isObject(parsed) ? parsed : null;
   const asDraft = toDraft(parsed);
   const mistake = mistakeIn(problem ?? '');
   const submit = () => {
     if (definition === null) return;
+    setSentDraft(draft);
     run(() => save(definition), 'The chainhook is saved', {
       onSuccess: ({ uuid }) => go(pathTo('hook', { id: uuid })),
     });
@@ -183,7 +191,7 @@ function Editor({ initial, action, save }: EditorProps) {
       <HookPreview definition={definition} inForm={text === null} />
       <div class="row">
         <Button text={action} class="primary" disabled={busy || definition === null} onClick={submit} />
-        <ButtonLink text="Cancel" href={pathTo('hooks')} />
+        <ButtonLink text="Cancel" href={cancelPath} />
       </div>
     </>
   );
@@ -212,7 +220,7 @@ function HookForm({ draft, mistake, onChange }: HookFormProps) {
       <Panel title="Chainhook">
         <div class="panel-body form stack">
           <TextField
-            label={FIELD_TITLES.name}
+            label={`${FIELD_TITLES.name} (optional)`}
             value={draft.name}
             help="Only you see the name: it distinguishes this chainhook from others."
             mistake={mistakeAt('name')}
