@@ -1250,11 +1250,20 @@ async function managesOfAnother(closed: Serving, page: Page, key: string): Promi
   await waitingHook(closed, { 'x-api-key': key, 'x-chainhook-consumer': 'a-team' });
   await page.reload();
   const list = page.getByRole('table', { name: 'Chainhooks of a-team' });
+  // The operator's own chainhooks come first, and a new chainhook belongs to the shown consumer.
+  await page.getByText('There is no chainhook yet.').waitFor();
+  await page.getByRole('link', { name: /^a-team/ }).click();
+  await list.waitFor();
+  await page.getByRole('link', { name: 'New chainhook' }).click();
+  await page.getByRole('heading', { level: 1, name: 'New chainhook of a-team' }).waitFor();
+  await page.getByRole('link', { name: 'Cancel' }).click();
   await list.waitFor();
   await expectAccessible(page);
   await list.getByRole('link', { name: '<b>a hook</b>' }).click();
   await page.getByRole('button', { name: 'Enable' }).click();
   await page.getByRole('button', { name: 'Disable' }).waitFor();
+  await page.getByRole('link', { name: 'Edit' }).click();
+  await page.getByRole('link', { name: 'Cancel' }).click();
   await page.getByRole('link', { name: 'Edit' }).click();
   await page.getByRole('textbox', { name: /^Name/ }).fill('Renamed');
   await page.getByRole('button', { name: 'Save' }).click();

@@ -61,19 +61,20 @@ const ConsumerHooks = ({ consumer }: { consumer: string | null }) => (
   </>
 );
 
-/** Renders the consumers, and the chainhooks of the chosen one: by default the operator's own, or those of the first consumer. */
+/** Renders the consumers, and the chainhooks of the chosen one: by default the operator's own. */
 function AllConsumers({ chosen }: { chosen: string | null }) {
   const consumers = useGet('/chainhooks/consumers', {}, tipVersion.value);
-  const ownConsumer = session.value?.consumer ?? null;
+  const own = session.value?.consumer ?? '';
+  const shown = chosen ?? own;
   return (
     <Show loaded={consumers}>
       {({ results }) => {
-        const names = results.map(({ consumer }) => consumer);
-        const shown = chosen ?? names.find((name) => name === ownConsumer) ?? names[0] ?? null;
-        if (shown === null || (shown === ownConsumer && names.length === 1)) return <ConsumerHooks consumer={chosen} />;
+        const others = results.filter(({ consumer }) => consumer !== own);
+        if (others.length === 0 && shown === own) return <ConsumerHooks consumer={null} />;
+        const ownResult = results.find(({ consumer }) => consumer === own) ?? { consumer: own, hooks: 0, failing: 0 };
         return (
           <>
-            <ConsumerFilter consumers={results} chosen={shown} />
+            <ConsumerFilter consumers={[ownResult, ...others]} chosen={shown} />
             <ConsumerHooks key={shown} consumer={shown} />
           </>
         );
