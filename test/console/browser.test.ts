@@ -1062,6 +1062,10 @@ browserTest('a chainhook is created in a form and as JSON, tested, saved, delive
   // Not every block has transfers.
   for (let blocks = 0; blocks < 5; blocks++) await postBlocks(server, (await tipHeight()) + 1);
   const delivery = page.getByRole('table', { name: 'Deliveries' }).getByRole('row').filter({ hasText: 'delivered' });
+  await delivery.first().waitFor();
+  await page.getByRole('link', { name: 'dead', exact: true }).click();
+  await page.getByText('No delivery is dead.').waitFor();
+  await page.getByRole('link', { name: 'delivered', exact: true }).click();
   await delivery.getByRole('link').first().click();
   await page.getByText('taken', { exact: true }).waitFor();
   await expectAccessible(page);

@@ -190,7 +190,7 @@ function FeeDistribution({ type, version }: { type: (typeof TYPES)[number] | nul
         )
       }
       keyOf={({ from }) => String(from)}
-      empty="No transaction is pending."
+      empty={type === null ? 'No transaction is pending.' : 'No transaction of this type is pending.'}
       columns={[
         { name: 'Fee', class: 'half', cell: range },
         {

@@ -65,7 +65,7 @@ export function Deliveries({ hook }: { hook: string }) {
       footer={<ResendFailed hook={hook} />}
       item="delivery"
       keyOf={({ id }) => id}
-      empty="Nothing was delivered yet."
+      empty={state === null ? 'Nothing was delivered yet.' : `No delivery is ${words(state)}.`}
       columns={[
         {
           name: 'Blocks',
