@@ -15,6 +15,7 @@ import {
 import {
   blockTitle,
   branchRows,
+  expectedBlockText,
   feeLevel,
   fillOf,
   groupByTenure,
@@ -23,7 +24,6 @@ import {
   orphanedBlock,
   type Projection,
   projectionNotes,
-  queuePositionText,
   type StripBlock,
 } from '../../src/console/app/chain/blocks.ts';
 import {
@@ -1003,10 +1003,11 @@ describe('expected blocks', () => {
     expect([blockTitle(1), blockTitle(2), blockTitle(3)]).toEqual(['Next block', '1 block later', '2 blocks later']);
   });
 
-  test("give a sentence about a transaction's position, or about its absence", () => {
-    expect([queuePositionText({ block: 1, place: 3 }), queuePositionText({ block: 4, place: 1_200 })]).toEqual([
-      'Currently number 3 of the next block.',
-      'Currently number 1,200 of the block after 3 others.',
+  test('have a name in a sentence, and give a sentence about their absence', () => {
+    expect([1, 2, 4].map(expectedBlockText)).toEqual([
+      'the next block',
+      'the block after 1 other',
+      'the block after 3 others',
     ]);
     const projection: Projection = {
       total: 30_000,

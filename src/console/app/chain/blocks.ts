@@ -51,11 +51,9 @@ export function projectionNotes({ total, considered, waiting, beyond }: Projecti
   ];
 }
 
-/** Describes the position of a pending transaction in the expected blocks. */
-export const queuePositionText = ({ block, place }: { block: number; place: number }): string =>
-  block === 1
-    ? `Currently number ${count(place)} of the next block.`
-    : `Currently number ${count(place)} of the block after ${plural(block - 1, 'other')}.`;
+/** Returns the name of an expected block in a sentence: `the next block`. */
+export const expectedBlockText = (block: number): string =>
+  block === 1 ? 'the next block' : `the block after ${plural(block - 1, 'other')}`;
 
 type Fork = Pick<Answer<'/stackside/v1/forks/{hash}'>, 'orphaned' | 'canonical'>;
 type ForkBlock = Fork['orphaned'][number];

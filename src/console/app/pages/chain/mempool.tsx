@@ -3,7 +3,7 @@
 import type { Answer } from '../../api/api.ts';
 import { tipVersion, useUpdates } from '../../api/live.ts';
 import { type Loaded, mapLoaded, useGet } from '../../api/use-answer.ts';
-import { blockTitle, type Projection, projectionNotes, queuePositionText } from '../../chain/blocks.ts';
+import { blockTitle, expectedBlockText, type Projection, projectionNotes } from '../../chain/blocks.ts';
 import { type Bar, mergeRanges } from '../../chain/chart.ts';
 import { type ChosenFilters, PENDING_FILTERS, parseFilters } from '../../chain/filters.ts';
 import { bytes, count, plural, stxText } from '../../chain/format.ts';
@@ -139,8 +139,8 @@ export function QueuePosition({ position }: { position: Answer<'/stackside/v1/me
     <>
       {projected === null ? null : (
         <p>
-          {queuePositionText(projected)}{' '}
-          <a href={pathTo('mempool', { block: projected.block })}>{blockTitle(projected.block)}</a>
+          Currently number {count(projected.place)} of{' '}
+          <a href={pathTo('mempool', { block: projected.block })}>{expectedBlockText(projected.block)}</a>.
         </p>
       )}
       {awaits.map((obstacle) =>
