@@ -554,7 +554,7 @@ browserTest('the search finds transactions, accounts and names, and shows a mess
   await search('alice.btc');
   await page.waitForURL('**/names/alice.btc');
   await search('what is this?');
-  await page.locator('#search-problem').waitFor();
+  await page.locator('#search-message').waitFor();
   await page.goto(`${server.api}/txid/${transaction?.tx_id}`);
   await page.waitForURL(`**/transactions/${transaction?.tx_id}`);
   const sender = transaction?.sender.address ?? '';
@@ -608,6 +608,8 @@ browserTest('the keyboard is enough to search, even on a narrow screen', async (
   await page.getByRole('heading', { level: 1, name: chosen ?? '' }).waitFor();
   await page.keyboard.press('/');
   await page.getByText('Search for a height').waitFor();
+  const hint = await field.getAttribute('aria-describedby');
+  expect(await page.locator(`[id="${hint}"]`).textContent()).toStartWith('Search for a height');
   await page.keyboard.type('nothing has this name');
   await page.getByText('Nothing was found.').last().waitFor();
 });
@@ -619,7 +621,7 @@ browserTest('a search that failed is repeated by Enter, and a late result opens 
   const field = page.getByRole('banner').getByRole('combobox', { name: 'Search the chain' });
   await page.route('**/stackside/v1/search?**', (route) => route.abort());
   await field.fill('alice.btc');
-  await page.locator('#search-problem').getByText('does not answer').waitFor();
+  await page.locator('#search-message').getByText('does not answer').waitFor();
   await page.unroute('**/stackside/v1/search?**');
   await field.press('Enter');
   await page.getByRole('heading', { level: 1, name: 'alice.btc' }).waitFor();

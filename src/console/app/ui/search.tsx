@@ -200,8 +200,8 @@ export function Search({ id = SEARCH_ID, text: first = '' }: { id?: string; text
   }
 
   const problem = isOpen && isAnswered && options.length === 0 ? (answer.problem ?? NOT_FOUND) : null;
-  const describedBy = problem === null ? undefined : `${id}-problem`;
   const message = problem ?? (isOpen && isEmpty ? SEARCHABLE : null);
+  const describedBy = message === null ? undefined : `${id}-message`;
   return (
     <search
       ref={container}

@@ -539,7 +539,7 @@ function LogTable({ recent }: { recent: Log['recent'] }) {
           label="Search events"
           value={searchText}
           onChange={setSearchText}
-          placeholder="Words, or a field with its value: height=12"
+          placeholder="Words, or height=12"
         />
       </div>
     </TablePanel>
