@@ -180,21 +180,28 @@ function ViewList({ loaded, editor }: { loaded: Loaded<Views>; editor: { current
 }
 
 function Result({ queryResult: { result, milliseconds } }: { queryResult: QueryResult }) {
+  const container = useRef<HTMLDivElement>(null);
+  // On a phone, the list of views fills the screen below the query.
+  useEffect(() => container.current?.scrollIntoView({ block: 'nearest' }), [result]);
   const { columns, rows, cut } = result;
   const summary = `${plural(rows.length, 'row')} in ${milliseconds < 1_000 ? `${count(Math.round(milliseconds))} ms` : duration(milliseconds / 1_000)}`;
   return (
-    <Panel
-      title="Result"
-      aside={
-        <span class="quiet">{cut ? `The first ${summary}; a file has up to ${count(MAX_ROWS_OF_FILE)}` : summary}</span>
-      }
-    >
-      {rows.length === 0 ? (
-        <Empty>The query has no rows: {columns.map(visible).join(', ')}</Empty>
-      ) : (
-        <Rows result={result} />
-      )}
-    </Panel>
+    <div ref={container}>
+      <Panel
+        title="Result"
+        aside={
+          <span class="quiet">
+            {cut ? `The first ${summary}; a file has up to ${count(MAX_ROWS_OF_FILE)}` : summary}
+          </span>
+        }
+      >
+        {rows.length === 0 ? (
+          <Empty>The query has no rows: {columns.map(visible).join(', ')}</Empty>
+        ) : (
+          <Rows result={result} />
+        )}
+      </Panel>
+    </div>
   );
 }
 
