@@ -1,8 +1,7 @@
 /** Notifications about pages: watches in the browser, and the filters that a new chainhook starts with. */
 import { expect, test } from 'bun:test';
 import { makeDraft, type TemplateName, templateOf, templates } from '../../src/console/app/chain/hook-templates.ts';
-import { withFirst, without } from '../../src/console/app/chain/stored-list.ts';
-import { MAX_WATCHES, parseWatches, readWatch, type Watch } from '../../src/console/app/chain/watches.ts';
+import { parseWatches, readWatch, type Watch, withFirst, without } from '../../src/console/app/chain/watches.ts';
 import { readDefinition } from '../../src/hooks/definition/definition.ts';
 
 const ADDRESS = 'SP2J6ZY48GV1EZ5V2V5RB9MP66SW86PYKKNRV9EJ7';
@@ -49,11 +48,10 @@ test('only a later transaction is news, not the first one or none', () => {
 
 test('watches are unique, newest first, and limited in number', () => {
   const named = (n: number): Watch => ({ ...watch, kind: 'name', id: `n${n}.btc` });
-  const add = (watches: Watch[], item: Watch) => withFirst(watches, item, MAX_WATCHES);
-  const stored = Array.from({ length: 30 }, (_, n) => named(n)).reduce(add, []);
-  expect(stored.length).toBe(MAX_WATCHES);
+  const stored = Array.from({ length: 30 }, (_, n) => named(n)).reduce<Watch[]>(withFirst, []);
+  expect(stored.length).toBe(20);
   expect(stored[0]?.id).toBe('n29.btc');
-  expect(add(stored, named(25)).map(({ id }) => id)).toEqual([
+  expect(withFirst(stored, named(25)).map(({ id }) => id)).toEqual([
     'n25.btc',
     ...stored.map(({ id }) => id).filter((id) => id !== 'n25.btc'),
   ]);

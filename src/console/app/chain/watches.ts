@@ -1,5 +1,5 @@
-/** Watched objects, stored only in the browser. */
-import { parseList } from './stored-list.ts';
+/** Watched objects, newest first, stored only in the browser. */
+import { parsedJson } from '../../../base/json.ts';
 
 const KINDS = ['account', 'contract', 'token', 'collection', 'name'] as const;
 
@@ -21,7 +21,17 @@ export interface Watch extends Watched {
 }
 
 /** Maximum number of watches: the browser requests each one at each block. */
-export const MAX_WATCHES = 20;
+const MAX_WATCHES = 20;
+
+/** Reports whether two items are the same object. */
+export const isSame = (one: Watched, other: Watched): boolean => one.kind === other.kind && one.id === other.id;
+
+/** Returns the list without an object. */
+export const without = (list: readonly Watch[], item: Watched): Watch[] => list.filter((other) => !isSame(item, other));
+
+/** Returns the list with an object as its first, and without the oldest if there are too many. */
+export const withFirst = (list: readonly Watch[], item: Watch): Watch[] =>
+  [item, ...without(list, item)].slice(0, MAX_WATCHES);
 
 /** Updates a watch by its newest transaction, and returns whether that is news. The first one isn't. */
 export function readWatch(watch: Watch, newest: string | null, now: number): { watch: Watch; isNews: boolean } {
@@ -43,5 +53,8 @@ function parseWatch(stored: unknown): Watch[] {
   ];
 }
 
-/** Reads the watches that the browser has stored. Invalid ones are ignored. */
-export const parseWatches = (stored: string | null): Watch[] => parseList(stored, parseWatch, MAX_WATCHES);
+/** Reads the watches that the browser has stored. Invalid ones are left out, because anybody may change the storage. */
+export function parseWatches(stored: string | null): Watch[] {
+  const list = parsedJson(stored ?? '[]');
+  return Array.isArray(list) ? list.flatMap(parseWatch).slice(0, MAX_WATCHES) : [];
+}

@@ -5,8 +5,16 @@ import { assertRequestError, get, RequestError } from '../api/api.ts';
 import { tipVersion } from '../api/live.ts';
 import { liveQuery } from '../api/live-query.ts';
 import { visible } from '../chain/format.ts';
-import { isSame, withFirst, without } from '../chain/stored-list.ts';
-import { MAX_WATCHES, parseWatches, readWatch, type Watch, type Watched, type WatchKind } from '../chain/watches.ts';
+import {
+  isSame,
+  parseWatches,
+  readWatch,
+  type Watch,
+  type Watched,
+  type WatchKind,
+  withFirst,
+  without,
+} from '../chain/watches.ts';
 import { Button, ButtonLink, TablePanel } from './parts.tsx';
 import { go, pathTo } from './router.ts';
 import { Ago, ChainText } from './values.tsx';
@@ -100,7 +108,7 @@ const newestQuery = liveQuery({
 });
 
 function startToWatch({ kind, id }: Watched): void {
-  store(withFirst(watches.value, { kind, id, seen: null, changed_at: null }, MAX_WATCHES));
+  store(withFirst(watches.value, { kind, id, seen: null, changed_at: null }));
   newestQuery.restart();
   if (!('Notification' in window)) return;
   void Notification.requestPermission().then(() => {
