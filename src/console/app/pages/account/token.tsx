@@ -60,8 +60,9 @@ export function Token({ asset }: { asset: string }) {
       title={name}
       heading={
         <Copied text={asset} name="asset identifier">
-          <bdi>{name}</bdi>
-          {symbol === null ? null : <Badge tone="plain">{visible(symbol)}</Badge>}
+          <span>
+            <bdi>{name}</bdi> {symbol === null ? null : <Badge tone="plain">{visible(symbol)}</Badge>}
+          </span>
         </Copied>
       }
       lead={

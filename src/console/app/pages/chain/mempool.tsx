@@ -263,7 +263,7 @@ export function Fees() {
           empty="No estimate: no transaction is pending."
           columns={[
             { name: 'Priority', cell: ([, title]) => title },
-            { name: 'Any', class: 'number', cell: ([priority]) => fee(all[priority]) },
+            { name: 'Any type', class: 'number', cell: ([priority]) => fee(all[priority]) },
             { name: 'Transfer', class: 'number medium', cell: ([priority]) => estimate(transfer?.[priority]) },
             { name: 'Contract call', class: 'number medium', cell: ([priority]) => estimate(call?.[priority]) },
           ]}
