@@ -1317,6 +1317,13 @@ browserTest('a disabled chainhook is enabled where it stopped, or from the next 
   expect(complaints).toEqual([]);
 });
 
+browserTest('an account shows the nonce of its only pending transaction', async () => {
+  await using visited = await visit(`${server.api}/principals/${alice.address}`);
+  const nonces = visited.page.getByRole('region', { name: 'Nonces' });
+  await nonces.getByText('Last pending').waitFor();
+  expect(await nonces.locator('dt', { hasText: 'Last pending' }).locator('+ dd').textContent()).toBe('7');
+});
+
 browserTest('managing chainhooks needs a key unless access is open', async () => {
   await using closed = await serving({ hookTargets: OPEN.hookTargets });
   await using visited = await visit(`${closed.api}/hooks`);

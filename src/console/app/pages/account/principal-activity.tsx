@@ -22,7 +22,7 @@ const useActivity = ({ principal, version }: PrincipalProps) =>
 
 const numbers = (nonces: readonly number[]): string => nonces.join(', ');
 
-/** Renders the nonces of an account: the last executed nonce, the next nonce, and missing nonces. */
+/** Renders the nonces of an account: the last executed, next, last pending and missing nonces. */
 export const NonceFacts = ({ principal, version }: PrincipalProps) => (
   <DataPanel
     title="Nonces"
@@ -30,7 +30,7 @@ export const NonceFacts = ({ principal, version }: PrincipalProps) => (
     facts={({ next_nonce: next, last_confirmed_nonce: last, mempool }) => [
       ['Last executed', last ?? 'none'],
       ['Next possible', next],
-      ['Pending', mempool.pending_nonces.length === 0 ? null : numbers(mempool.pending_nonces)],
+      ['Last pending', mempool.last_nonce],
       [
         'Missing',
         mempool.missing_nonces.length === 0 ? null : (
