@@ -1324,6 +1324,47 @@ browserTest('an account shows the nonce of its only pending transaction', async 
   expect(await nonces.locator('dt', { hasText: 'Last pending' }).locator('+ dd').textContent()).toBe('7');
 });
 
+browserTest('the form of a chainhook, and deliveries of several blocks, fit a phone', async () => {
+  const id = await waitingHook(server);
+  await using visited = await visit(`${server.api}/hooks/new`);
+  const { page } = visited;
+  await look(page, NARROW);
+  const event = page.getByLabel('Event');
+  await event.waitFor();
+  const rightOf = (element: { getBoundingClientRect(): { right: number } }) => element.getBoundingClientRect().right;
+  expect(await event.evaluate(rightOf)).toBeLessThan(await page.getByRole('group').first().evaluate(rightOf));
+  await page.route('**/deliveries?*', (route) => {
+    const apply = [1_000_001, 1_000_002, 1_000_003].map((height) => ({ height, block_id: '0x00' }));
+    const attempt = { status_code: null, error: 'connect ECONNREFUSED', duration_ms: 3 };
+    const delivery = { id: 'evt_0', state: 'failed', apply, rollback: [], last_attempt: attempt, attempt_count: 1 };
+    const results = [{ ...delivery, reason: 'live', body_bytes: 9, created_at: 1_700_000_000 }];
+    return route.fulfill({
+      json: { total: 1, limit: 20, cursor: { next: null, previous: null, current: '' }, results },
+    });
+  });
+  await follow(page, `/hooks/${id}`);
+  await page.getByRole('link', { name: '1,000,001, 1,000,002, 1,000,003' }).waitFor();
+  expect(await overflow(page)).toBe(0);
+  await page.route('**/backfills?*', (route) => {
+    const heights = { from_height: 1_000_001, to_height: 1_009_999, next_height: 1_005_000 };
+    const job = {
+      id: 'job',
+      state: 'running',
+      dry_run: true,
+      ...heights,
+      matched_blocks: 7,
+      created_at: 1_700_000_000,
+    };
+    const results = [{ ...job, deliveries: { delivered: 5 } }];
+    return route.fulfill({
+      json: { total: 1, limit: 20, cursor: { next: null, previous: null, current: '' }, results },
+    });
+  });
+  await page.getByRole('link', { name: 'Backfills' }).click();
+  await page.getByText('1,000,001 to 1,009,999').waitFor();
+  expect(await overflow(page)).toBe(0);
+});
+
 browserTest('managing chainhooks needs a key unless access is open', async () => {
   await using closed = await serving({ hookTargets: OPEN.hookTargets });
   await using visited = await visit(`${closed.api}/hooks`);

@@ -65,11 +65,12 @@ export function Deliveries({ hook }: { hook: string }) {
       footer={<ResendFailed hook={hook} />}
       item="delivery"
       keyOf={({ id }) => id}
+      stacked
       empty={state === null ? 'Nothing was delivered yet.' : `No delivery is ${words(state)}.`}
       columns={[
         {
           name: 'Blocks',
-          class: 'nowrap',
+          class: 'first',
           cell: (delivery) => (
             <a href={pathTo('delivery', { id: hook, delivery: delivery.id })}>{blocksOf(delivery) || delivery.id}</a>
           ),
@@ -77,7 +78,7 @@ export function Deliveries({ hook }: { hook: string }) {
         { name: 'State', class: 'nowrap', cell: ({ state }) => <StateBadge state={state} /> },
         {
           name: 'Answer',
-          class: 'main',
+          class: 'fill',
           cell: ({ last_attempt: attempt }) =>
             attempt === null ? (
               <span class="quiet">not sent yet</span>
@@ -88,10 +89,10 @@ export function Deliveries({ hook }: { hook: string }) {
               </>
             ),
         },
-        { name: 'Attempts', class: 'number medium', cell: ({ attempt_count: attempts }) => count(attempts) },
-        { name: 'Reason', class: 'medium nowrap', cell: ({ reason }) => words(reason) },
-        { name: 'Size', class: 'number wide', cell: ({ body_bytes: size }) => bytes(size) },
-        { name: 'Queued', class: 'number', cell: ({ created_at: time }) => <Ago time={time} /> },
+        { name: 'Attempts', class: 'number medium named', cell: ({ attempt_count: attempts }) => count(attempts) },
+        { name: 'Reason', class: 'medium nowrap named', cell: ({ reason }) => words(reason) },
+        { name: 'Size', class: 'number wide named', cell: ({ body_bytes: size }) => bytes(size) },
+        { name: 'Queued', class: 'number when', cell: ({ created_at: time }) => <Ago time={time} /> },
       ]}
     />
   );

@@ -230,10 +230,11 @@ function Backfills({ hook }: { hook: string }) {
         item="backfill"
         keyOf={({ id }) => id}
         empty="No past blocks were delivered yet."
+        stacked
         columns={[
           {
             name: 'Blocks',
-            class: 'nowrap',
+            class: 'first nowrap',
             cell: ({ from_height: from, to_height: to }) => `${count(from)} to ${count(to)}`,
           },
           {
@@ -247,14 +248,14 @@ function Backfills({ hook }: { hook: string }) {
           },
           {
             name: 'Searched',
-            class: 'number',
+            class: 'number named',
             cell: ({ from_height: from, to_height: to, next_height: next }) => (
               <Meter value={next - from} total={to - from + 1} />
             ),
           },
-          { name: 'Matches', class: 'number medium', cell: ({ matched_blocks: blocks }) => count(blocks) },
-          { name: 'Delivered', class: 'number medium', cell: ({ deliveries }) => count(deliveries.delivered) },
-          { name: 'Created', class: 'number wide', cell: ({ created_at: time }) => <Ago time={time} /> },
+          { name: 'Matches', class: 'number medium named', cell: ({ matched_blocks: blocks }) => count(blocks) },
+          { name: 'Delivered', class: 'number medium named', cell: ({ deliveries }) => count(deliveries.delivered) },
+          { name: 'Created', class: 'number wide when', cell: ({ created_at: time }) => <Ago time={time} /> },
           {
             name: 'Actions',
             class: 'number',
