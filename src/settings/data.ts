@@ -55,6 +55,8 @@ export const dataSettings = group('Data and chain', {
     help: 'full: receive events and serve the API; write: only events; read: only the API',
   }),
   network: setting(['serve', 'import', 'restore'], '--network <name|id>', {
+    // Scripts that replay recordings name the chain in this way.
+    alias: '--chain-id <id>',
     otherVariables: ['STACKS_CHAIN_ID'],
     type: Type.Union([Type.Null(), Type.Integer({ minimum: 0, maximum: 0xffff_ffff })], { default: null }),
     read: (text) => networks[text] ?? (/^0x[0-9a-fA-F]{1,8}$/.test(text) ? Number(text) : integer(text)),

@@ -38,6 +38,8 @@ interface Exception<Value> {
 }
 
 export interface Setting<T extends TSchema = TSchema, C extends CommandName = CommandName> {
+  /** A second spelling of the flag. The help doesn't show it. */
+  alias?: string;
   /** Stackside's variable. By default, it has the name of the flag, or of the setting if it has no flag. */
   variable?: OwnVariable;
   /** Variables that are read if neither the flag nor Stackside's variable is given. */

@@ -166,6 +166,8 @@ const mistakes: [args: string[], says: RegExp][] = [
   [['serve', '--event-port', 'x'], /--event-port is "x"\.\nIt must be a number from 0 to 65535\./],
   [['serve', '--mode', 'fast'], /--mode is "fast"\.\nIt must be full, read or write\./],
   [['serve', '--network', '0x123456789'], /--network is "0x123456789"/],
+  [['serve', '--chain-id', '0x123456789'], /--network is "0x123456789"/],
+  [['serve', '--network', 'mainnet', '--chain-id', '2'], /'--chain-id <id>' cannot be used with option '--network/],
   [
     ['--api-port', '0', 'status', '--event-port', '0'],
     /^status comes after an option, .*\nOptions come after the command: stackside status \[options\]\.\n$/,

@@ -49,6 +49,12 @@ function toOption(flag: string, declared: Grouped, command: CommandName): Option
   return option.helpGroup(`${declared.group}:`);
 }
 
+/** The option of a flag, and the one of its second spelling. Only one of the two may be given. */
+const spellingsOf = (setting: SettingName, option: Option, alias: string | undefined): SettingFlag[] => [
+  { setting, option },
+  ...(alias === undefined ? [] : [{ setting, option: new Option(alias).hideHelp().conflicts(option.attributeName()) }]),
+];
+
 /** A setting without a flag, as help prints it. */
 interface VariableHelp {
   variable: string;
@@ -269,7 +275,7 @@ export function addCommand<C extends CommandName, Options, Arguments extends rea
   for (const option of options) command.addOption(option);
   if (hasJsonFormat(options)) command.addOption(jsonOption());
   const flags = settingsOfCommand(settingsOf).flatMap(([setting, item]): SettingFlag[] =>
-    item.flag === null ? [] : [{ setting, option: toOption(item.flag, item, settingsOf) }],
+    item.flag === null ? [] : spellingsOf(setting, toOption(item.flag, item, settingsOf), item.alias),
   );
   for (const { option } of flags) command.addOption(option);
   command.settingsOf = settingsOf;
