@@ -14,7 +14,7 @@ import { mempoolRows, type Receipt } from './mempool-rows.ts';
 import { type Mined, nonceRivals } from './nonce-rivals.ts';
 import type { MempoolRow } from './stored-rows.ts';
 
-const { pending: PENDING, mined: MINED, replaced_by_fee: REPLACED, collected_here: COLLECTED } = MEMPOOL_STATE;
+const { pending: PENDING, replaced_by_fee: REPLACED, collected_here: COLLECTED } = MEMPOOL_STATE;
 const { replaced_and_dropped: REPLACED_AND_DROPPED } = MEMPOOL_STATE;
 
 export interface ConfirmedTransaction {
@@ -47,8 +47,8 @@ const COLLECT_AFTER_BLOCKS = 256;
 /**
  * Returns whether a miner or node made the transaction, so that it was never pending. Unsigned transactions have no chain id.
  */
-const neverBroadcast = ({ payload, bitcoinOperation, chainId }: TransactionContent): boolean =>
-  bitcoinOperation || chainId === 0 || payload.type === 'coinbase' || payload.type === 'tenure_change';
+const neverBroadcast = ({ payload, chainId }: TransactionContent): boolean =>
+  chainId === 0 || payload.type === 'coinbase' || payload.type === 'tenure_change';
 
 const isStorable = ({ sender, sponsor }: TransactionContent): boolean =>
   sender.nonce <= MAX_STORED_INTEGER && (sponsor?.nonce ?? 0n) <= MAX_STORED_INTEGER;
@@ -66,13 +66,11 @@ export function mempoolWriter(db: Database, dictionaries: Dictionaries, changes:
      WHERE tx_id = ?1 AND nonce IS NULL`.prepared(db);
 
   /**
-   * Finds the canonical transaction with an id; null if there is none. It searches by nonce: nonces lie close to each other
+   * Finds a transaction on the chain; null if it isn't there. It searches by nonce: nonces lie close to each other
    * in their index, while ids are random, and a bulk load leaves out the index of ids.
-   * @param spenders canonical transactions that spent one of its nonces
    */
-  const minedAmong = (spenders: readonly Mined[], txId: Uint8Array): Pick<Mined, 'position'> | null =>
-    spenders.find(({ tx_id }) => bytesEqual(tx_id, txId)) ?? withoutNonce.get(txId);
-  const isMined = (row: MempoolRow): boolean => minedAmong(rivals.minedWith(row), row.tx_id) !== null;
+  const findMined = (content: TransactionContent): Pick<Mined, 'position'> | null =>
+    rivals.mined(content).find(({ tx_id }) => bytesEqual(tx_id, content.txId)) ?? withoutNonce.get(content.txId);
 
   /** Marks a row as dropped by the node. A replaced row stays replaced, and doesn't become pending if its replacement goes. */
   function dropRow(row: MempoolRow, { state, replacedBy }: Drop): void {
@@ -87,9 +85,8 @@ export function mempoolWriter(db: Database, dictionaries: Dictionaries, changes:
    */
   function dropEarly(txId: Uint8Array, since?: number): boolean {
     const drop = drops.take(txId, since);
-    const row = drop === null ? null : rows.find(txId);
-    if (drop === null || row === null) return false;
-    dropRow(row, drop);
+    if (drop === null) return false;
+    dropRow(rows.find(txId)!, drop);
     return true;
   }
 
@@ -103,11 +100,7 @@ export function mempoolWriter(db: Database, dictionaries: Dictionaries, changes:
     for (const { content, position, burnBlockTime } of restored) {
       const receipt = receipts.take(position);
       if (content.bitcoinOperation) continue;
-      const row = rows.find(content.txId);
-      if (row !== null) {
-        rows.move(row, PENDING);
-        back.push(content.txId);
-      } else if (receipt !== null || !neverBroadcast(content)) {
+      if (!neverBroadcast(content)) {
         rows.add(content, receipt ?? { time: burnBlockTime * MICROSECONDS_PER_SECOND, height: receiptHeight });
         back.push(content.txId);
       }
@@ -133,28 +126,25 @@ export function mempoolWriter(db: Database, dictionaries: Dictionaries, changes:
      */
     announce(contents: readonly TransactionContent[], receipt: Receipt): number {
       const waiting: Uint8Array[] = [];
-      const unspent = new Set<Uint8Array>();
       let others = 0;
       for (const content of contents.filter(isStorable)) {
         const row = rows.find(content.txId);
         if (row === null) {
-          const spenders = rivals.mined(content);
-          const transaction = minedAmong(spenders, content.txId);
+          const transaction = findMined(content);
           if (transaction === null) {
             rows.add(content, receipt);
-            if (spenders.length === 0) unspent.add(content.txId);
             if (dropEarly(content.txId, receipt.height - LATE_BLOCKS)) others++;
             else waiting.push(content.txId);
-          } else if (receipts.store(transaction.position, receipt, receipt.height)) others++;
+          } else if (receipts.store(transaction.position, receipt)) others++;
           // The node announced the transaction again because it reverted the transaction's block.
           else if (drops.take(content.txId) !== null) others++;
-        } else if (row.state < PENDING && !isMined(row) && !rivals.staysReplaced(row)) {
+        } else if (row.state < PENDING && !rivals.staysReplaced(row)) {
           rows.receive(row, receipt);
           waiting.push(content.txId);
         }
       }
       for (const txId of waiting) changes.announced(txId);
-      rivals.resolve(waiting, unspent);
+      rivals.resolve(waiting);
       if (waiting.length + others > 0) rows.touch(receipt.time);
       return waiting.length + others;
     },
@@ -171,12 +161,11 @@ export function mempoolWriter(db: Database, dictionaries: Dictionaries, changes:
       let [dropped, others] = [0, 0];
       for (const txId of txIds) {
         const row = rows.find(txId);
-        if (row === null || row.state === MINED) {
+        if (row === null) {
           if (drops.store(txId, drop, height)) others++;
         } else if (row.state === PENDING || row.state === REPLACED) {
           dropRow(row, drop);
-          if (row.state === PENDING) dropped++;
-          else others++;
+          dropped++;
         }
       }
       const successor = dropped === 0 || drop.replacedBy === null ? null : rows.find(drop.replacedBy);
@@ -202,12 +191,10 @@ export function mempoolWriter(db: Database, dictionaries: Dictionaries, changes:
     ): void {
       const back = restore(restored, heights.before);
       for (const { content, position } of confirmed) {
-        // If a transaction's signer can't be read, the transaction may still have been announced.
-        if (content.bitcoinOperation && content.payload.type !== 'unknown') continue;
         const row = rows.find(content.txId);
         if (row === null) continue;
         rows.mine(row);
-        receipts.store(position, { time: row.received_at, height: row.receipt_block_height }, heights.after);
+        receipts.store(position, { time: row.received_at, height: row.receipt_block_height });
       }
       receipts.trim(heights.after);
       drops.trim(heights.after);
@@ -307,16 +294,11 @@ function minedReceipts(db: Database) {
   const take = query<Stored<'mined_receipts', 'received_at' | 'receipt_block_height'>, [number]>`
     DELETE FROM mined_receipts WHERE position = ?1 RETURNING received_at, receipt_block_height`.prepared(db);
   const removeOld = query<null, [number]>`DELETE FROM mined_receipts WHERE position < ?1`.prepared(db);
-  /** The lowest position that a reorganization may revert. */
-  const floor = (tipHeight: number): number => positionOf(Math.max(0, tipHeight - RETAINED_BLOCKS), 0);
 
   return {
-    /**
-     * Stores a receipt, unless the table has one already or the transaction is too old for a reorganization.
-     * @returns whether it is new
-     */
-    store: (position: number, { time, height }: Receipt, tipHeight: number): boolean =>
-      position >= floor(tipHeight) && add({ position, received_at: time, receipt_block_height: height }) !== null,
+    /** @returns false if the transaction already has a receipt */
+    store: (position: number, { time, height }: Receipt): boolean =>
+      add({ position, received_at: time, receipt_block_height: height }) !== null,
 
     /** Removes and returns the receipt of a transaction that left the chain; null if it was never announced. */
     take(position: number): Receipt | null {
@@ -324,7 +306,7 @@ function minedReceipts(db: Database) {
       return row === null ? null : { time: row.received_at, height: row.receipt_block_height };
     },
 
-    /** Removes receipts that are too old for any reorganization at this height of the tip. */
-    trim: (tipHeight: number): void => void removeOld.run(floor(tipHeight)),
+    /** Removes receipts that are too old for any reorganization. */
+    trim: (tipHeight: number): void => void removeOld.run(positionOf(tipHeight - RETAINED_BLOCKS, 0)),
   };
 }

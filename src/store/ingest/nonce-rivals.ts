@@ -111,14 +111,10 @@ export function nonceRivals(db: Database, { principals }: Dictionaries, rows: Me
     return { waiting: [...waiting.values()].sort(byArrival), rivals };
   }
 
-  /**
-   * Returns whether a pending row has no rivals, which is the common case.
-   * @param isUnspent whether no canonical transaction spent its nonces
-   */
-  function isAlone(row: MempoolRow, isUnspent: boolean): boolean {
+  /** Returns whether a pending row has no rivals, which is the common case. */
+  function isAlone(row: MempoolRow): boolean {
     const spends = spendsOfRow(row);
-    const isOnly = rows.using(spends).every(({ tx_id }) => bytesEqual(tx_id, row.tx_id));
-    return isOnly && (isUnspent || spenders(spends).length === 0);
+    return rows.using(spends).every(({ tx_id }) => bytesEqual(tx_id, row.tx_id)) && spenders(spends).length === 0;
   }
 
   /**
@@ -163,9 +159,6 @@ export function nonceRivals(db: Database, { principals }: Dictionaries, rows: Me
     /** Canonical transactions that spent a nonce of a transaction, including itself if it is on the chain. */
     mined: (content: TransactionContent): Mined[] => spenders(spendsOf(content)),
 
-    /** Canonical transactions that spent a nonce of a row. */
-    minedWith: (row: MempoolRow): Mined[] => spenders(spendsOfRow(row)),
-
     /**
      * Returns whether a replaced transaction still has a winning rival, so that another announcement changes nothing. A rival
      * that shares only the payer's nonce doesn't win, because it is then the earlier one.
@@ -176,25 +169,21 @@ export function nonceRivals(db: Database, { principals }: Dictionaries, rows: Me
       return minedBy(row) !== null || sharing(row, originKey).some(outbids);
     },
 
-    /** Replaces the rivals of a transaction that joined the chain. */
+    /** Replaces the rivals of a transaction that joined the chain as its newest one. */
     ruleOut(mined: TransactionContent): void {
-      for (const row of users(spendsOf(mined)).filter(isReplaceable)) {
-        const winner = minedBy(row);
-        if (winner !== null) replace(row, winner);
-      }
+      for (const row of users(spendsOf(mined)).filter(isReplaceable)) replace(row, mined.txId);
     },
 
     /**
      * Decides which transactions and rivals stay pending and which are replaced, as a node does.
      * @param txIds ids; those that aren't pending are ignored
-     * @param unspent ids whose nonces no canonical transaction spent, if the caller has checked
      */
-    resolve(txIds: readonly Uint8Array[], unspent: ReadonlySet<Uint8Array> = new Set()): void {
+    resolve(txIds: readonly Uint8Array[]): void {
       const resolved = new Set<string>();
       for (const txId of txIds) {
         if (resolved.size > 0 && resolved.has(txId.toHex())) continue;
         const row = rows.find(txId);
-        if (row?.state !== PENDING || isAlone(row, unspent.has(txId))) continue;
+        if (row?.state !== PENDING || isAlone(row)) continue;
         for (const key of resolveRow(row)) resolved.add(key);
       }
     },
