@@ -69,7 +69,6 @@ function rowsByNonce() {
       const groups = accounts.get(account);
       const others = groups?.get(key)?.filter((other) => other !== row) ?? [];
       if (others.length > 0) groups?.set(key, others);
-      else if (groups?.size === 1 && groups.has(key)) accounts.delete(account);
       else groups?.delete(key);
     },
     get: (account: number, nonce: number | bigint): readonly OrderedRow[] =>
