@@ -13,6 +13,7 @@ import {
   alice,
   announcement,
   block,
+  blocksOn,
   bob,
   drop,
   hashOf,
@@ -55,6 +56,16 @@ test('a transaction that was replaced for its payer replaces a lower fee when it
   expect(statesIn(open)).toEqual({ [high.id]: -10, [ofPayer.id]: 0, [low.id]: 0 });
   open.ingest.receive(announcement([high], START + 1));
   expect(statesIn(open)).toEqual({ [high.id]: 0, [ofPayer.id]: -10, [low.id]: -10 });
+});
+
+test('a transaction that the chain contains twice, which no real node sends, is pending once after a fork', () => {
+  using open = openNew();
+  const [transaction, root] = [transfer(alice, 0, 200), block(null, 'root')];
+  const holder = block(root, 'holder', [transaction]);
+  const blocks = [root, holder, block(holder, 'again', [transaction])];
+  for (const { event } of [...blocks, ...blocksOn(root, 'one', 'two', 'three')]) open.ingest.apply(event);
+  open.ingest.commit();
+  expect(statesIn(open)).toEqual({ [transaction.id]: 0 });
 });
 
 test('receipts of mined transactions, and drops of unknown ones, are deleted when no reorganization can reach them', () => {

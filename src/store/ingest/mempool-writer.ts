@@ -100,7 +100,7 @@ export function mempoolWriter(db: Database, dictionaries: Dictionaries, changes:
     for (const { content, position, burnBlockTime } of restored) {
       const receipt = receipts.take(position);
       if (content.bitcoinOperation) continue;
-      if (!neverBroadcast(content)) {
+      if (!neverBroadcast(content) && rows.find(content.txId) === null) {
         rows.add(content, receipt ?? { time: burnBlockTime * MICROSECONDS_PER_SECOND, height: receiptHeight });
         back.push(content.txId);
       }
