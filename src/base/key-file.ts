@@ -38,13 +38,14 @@ export function keyLines(text: string, file: string, format: string, maxWords = 
     const [name = '', key, ...rest] = trimmed.split(/\s+/);
     const digest = digestIn(key);
     if (digest === null || rest.length > maxWords) throw wrongLine(index + 1, file, format);
-    const first = lineOf.getOrInsert(digest.toHex(), index + 1);
-    if (first <= index) {
+    const first = lineOf.get(digest.toHex());
+    if (first !== undefined) {
       throw new OperatorError(
         `Line ${index + 1} of ${file} has the same key as line ${first}.`,
         'Remove one of the two lines, or write another key.',
       );
     }
+    lineOf.set(digest.toHex(), index + 1);
     keys.push({ line: index + 1, name, digest, rest });
   }
   return keys;
