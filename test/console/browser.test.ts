@@ -690,7 +690,7 @@ browserTest('a boot contract without a source has the tab for read-only calls, w
   const { page } = visited;
   await page.getByRole('link', { name: 'Read-only calls', exact: true }).click();
   await page.getByRole('heading', { name: 'Read-only calls' }).waitFor();
-  // The devnet knows no part of the source, so the contract still has no interface.
+  // Without a source, the contract has no interface.
   expect(await page.getByRole('link', { name: 'Interface' }).count()).toBe(0);
 });
 

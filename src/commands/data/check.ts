@@ -174,11 +174,10 @@ export async function reportStatus(
     : [
         ...serverLines(url, server),
         ...clusterLines(cluster),
-        ...(status !== null
-          ? statusLines(status)
-          : hasJournal
-            ? []
-            : [`data           no index in ${data}: give the server's directory with --data`]),
+        ...(status === null ? [] : statusLines(status)),
+        ...(status === null && !hasJournal
+          ? [`data           no index in ${data}: give the server's directory with --data`]
+          : []),
       ].join('\n');
   process.stdout.write(`${text}\n`);
   if (status !== null) requireOwnJournal(data);
