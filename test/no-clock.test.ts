@@ -45,7 +45,6 @@ const allowed: Readonly<Record<string, { use: readonly string[]; because: string
     use: ['systemClock.after('],
     because: "a timer that the clock doesn't hold is passed on",
   },
-  'support/property.ts': { use: ['timeout = 2'], because: 'an end for runs of any number of cases' },
   'faults/hook-changes.test.ts': { use: ['scheduler'], because: 'promises are put in order by it, and by no clock' },
   'faults/hostile/witness.ts': {
     use: ['AbortSignal.timeout', 'performance'],

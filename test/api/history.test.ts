@@ -19,7 +19,7 @@ import { contentOf, noncesOf } from '../support/events/mempool-model.ts';
 import { BlockTree } from '../support/events/winning-chain.ts';
 import { type Candidates, candidatesOf } from '../support/generate/example-candidates.ts';
 import { targetOf } from '../support/generate/examples.ts';
-import { assertProperty, Seen, timeout } from '../support/property.ts';
+import { assertProperty, Seen } from '../support/property.ts';
 
 const VERSION = 'stackside v0.0.0 (test:test)';
 
@@ -376,45 +376,41 @@ const chainOf = (seed: number): NodeEvent[] => [
   ...devnetEvents({ seed, blocks: 30, accounts: 6, transactionsPerBlock: 4, staking: 20, forkEvery: 12 }),
 ];
 
-test(
-  'each answer equals that of the whole chain, has only the rows since the first block, or reports the missing history',
-  async () => {
-    const seen = new Seen({ refused: 20, 'not found': 10, equal: 40, cut: 20, account: 1 });
-    await assertProperty(
-      fc.asyncProperty(fc.nat({ max: 10_000 }), fc.nat({ max: 1_000 }), async (seed, choice) => {
-        const events = chainOf(seed);
-        const possible = beginnings(events).filter((beginning) => isApart(events, beginning));
-        const beginning = possible[choice % possible.length];
-        if (beginning === undefined) return;
-        using both = await ServerPair.of(events, beginning, (account) => account % 3 > 0);
-        const requests = await Requests.of(both.whole, both.from, new Prng(`history ${seed} ${choice}`));
-        for (const route of [...routes, ...routes.filter((item) => !needsWhole(item))]) {
-          const target = requests.draw(route);
-          const [whole, since] = [await both.whole.ask(target), await both.since.ask(target)];
-          try {
-            seen.add(compare(route, both, whole, since));
-          } catch (error) {
-            throw new Error(`${target} from block ${both.from}: ${error}`, { cause: error });
-          }
+test('each answer equals that of the whole chain, has only the rows since the first block, or reports the missing history', async () => {
+  const seen = new Seen({ refused: 20, 'not found': 10, equal: 40, cut: 20, account: 1 });
+  await assertProperty(
+    fc.asyncProperty(fc.nat({ max: 10_000 }), fc.nat({ max: 1_000 }), async (seed, choice) => {
+      const events = chainOf(seed);
+      const possible = beginnings(events).filter((beginning) => isApart(events, beginning));
+      const beginning = possible[choice % possible.length];
+      if (beginning === undefined) return;
+      using both = await ServerPair.of(events, beginning, (account) => account % 3 > 0);
+      const requests = await Requests.of(both.whole, both.from, new Prng(`history ${seed} ${choice}`));
+      for (const route of [...routes, ...routes.filter((item) => !needsWhole(item))]) {
+        const target = requests.draw(route);
+        const [whole, since] = [await both.whole.ask(target), await both.since.ask(target)];
+        try {
+          seen.add(compare(route, both, whole, since));
+        } catch (error) {
+          throw new Error(`${target} from block ${both.from}: ${error}`, { cause: error });
         }
-      }),
-      // Transactions of an orphaned block at the index's start are pending, or compete with others.
-      // The second chain has a contract that holds STX and was deployed below the start.
-      // In the third, the node announces transactions before the first block.
-      {
-        seen,
-        cases: 1,
-        shrink: false,
-        examples: [
-          [7898, 312],
-          [13, 767],
-          [9364, 620],
-        ],
-      },
-    );
-  },
-  timeout,
-);
+      }
+    }),
+    // Transactions of an orphaned block at the index's start are pending, or compete with others.
+    // The second chain has a contract that holds STX and was deployed below the start.
+    // In the third, the node announces transactions before the first block.
+    {
+      seen,
+      cases: 1,
+      shrink: false,
+      examples: [
+        [7898, 312],
+        [13, 767],
+        [9364, 620],
+      ],
+    },
+  );
+});
 
 test("a Bitcoin block with a canonical Stacks block before the index doesn't return an orphaned block", async () => {
   const events = chainOf(5);

@@ -13,7 +13,7 @@ import { archiverOf, baseIn, DEVNET, restoredFrom } from '../support/data/archiv
 import { dataDirectory } from '../support/data/data-directory.ts';
 import { ingestOf, openNew, simulatedEvents } from '../support/data/ingest.ts';
 import { everything } from '../support/data/tables.ts';
-import { assertSeeds, Seen, timeout } from '../support/property.ts';
+import { assertSeeds, Seen } from '../support/property.ts';
 import { fault, faulty, mortal } from '../support/servers/failing-store.ts';
 import { s3Server } from '../support/servers/s3-server.ts';
 import { impatientClock } from '../support/time/impatient-clock.ts';
@@ -111,48 +111,44 @@ const seen = new Seen({
   'nothing archived': 0,
 });
 
-test(
-  'a restore equals the state at the last archived entry, table by table',
-  () =>
-    assertSeeds(
-      fc.asyncProperty(fc.noShrink(world), async ({ lives, faults, lack }) => {
-        server.clear();
-        server.fail = faulty(faults, seen);
-        server.listsLack = lack;
-        const archived: number[] = [];
-        using open = openNew({ chainId: DEVNET });
-        let next = 0;
-        for (const { events: count, host, base, ...lifetime } of lives) {
-          for (const event of events.slice(next, next + count)) open.ingest.receive(event);
-          next += count;
-          const dying = mortal(store(), lifetime);
-          using archiver = archiverOf(open.directory, dying.store, { archived: (entry) => archived.push(entry) });
-          const round = archiver.round(host).then(
-            () => 'lived' as const,
-            (error: unknown) => {
-              // If a list is too old, or the server fails too often, the next round tries again.
-              expect(error).toBeInstanceOf(OperatorError);
-              return 'died' as const;
-            },
-          );
-          seen.add(await Promise.race([round, dying.died.then(() => 'died' as const)]));
-          if (base > 0) await tryBase(open.directory, mortal(store(), { requests: base, isDone: lifetime.isDone }));
-        }
-        server.listsLack = 0;
-        using into = dataDirectory();
-        const path = join(into.path, 'restored');
-        const last = await restoredAtLast(path);
-        expect(last).toBeGreaterThanOrEqual(Math.max(0, ...archived));
-        if (last === 0) return seen.add('nothing archived');
-        // After a restore from a snapshot, the journal starts with the entries that the index may still read. In this
-        // short chain, these are all entries.
-        if ((await listBases(store())).length > 0) seen.add('from a base');
-        expect(everything(path)).toEqual(stateAt(last));
-      }),
-      { seen, cases: 4 },
-    ),
-  timeout,
-);
+test('a restore equals the state at the last archived entry, table by table', () =>
+  assertSeeds(
+    fc.asyncProperty(fc.noShrink(world), async ({ lives, faults, lack }) => {
+      server.clear();
+      server.fail = faulty(faults, seen);
+      server.listsLack = lack;
+      const archived: number[] = [];
+      using open = openNew({ chainId: DEVNET });
+      let next = 0;
+      for (const { events: count, host, base, ...lifetime } of lives) {
+        for (const event of events.slice(next, next + count)) open.ingest.receive(event);
+        next += count;
+        const dying = mortal(store(), lifetime);
+        using archiver = archiverOf(open.directory, dying.store, { archived: (entry) => archived.push(entry) });
+        const round = archiver.round(host).then(
+          () => 'lived' as const,
+          (error: unknown) => {
+            // If a list is too old, or the server fails too often, the next round tries again.
+            expect(error).toBeInstanceOf(OperatorError);
+            return 'died' as const;
+          },
+        );
+        seen.add(await Promise.race([round, dying.died.then(() => 'died' as const)]));
+        if (base > 0) await tryBase(open.directory, mortal(store(), { requests: base, isDone: lifetime.isDone }));
+      }
+      server.listsLack = 0;
+      using into = dataDirectory();
+      const path = join(into.path, 'restored');
+      const last = await restoredAtLast(path);
+      expect(last).toBeGreaterThanOrEqual(Math.max(0, ...archived));
+      if (last === 0) return seen.add('nothing archived');
+      // After a restore from a snapshot, the journal starts with the entries that the index may still read. In this
+      // short chain, these are all entries.
+      if ((await listBases(store())).length > 0) seen.add('from a base');
+      expect(everything(path)).toEqual(stateAt(last));
+    }),
+    { seen, cases: 4 },
+  ));
 
 test('a restore with an outdated list reports damage or returns an earlier state', async () => {
   server.clear();

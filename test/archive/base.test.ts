@@ -42,7 +42,7 @@ import { keepToEnd } from '../support/data/keep-to-end.ts';
 import { sendCommand } from '../support/data/random-commands.ts';
 import { journalRows, wholeIndex } from '../support/data/tables.ts';
 import { forks, grown } from '../support/events/forked-chain.ts';
-import { assertProperty, assertSeeds, character, Seen, timeout } from '../support/property.ts';
+import { assertProperty, assertSeeds, character, Seen } from '../support/property.ts';
 
 const { keep, folder } = keepToEnd();
 
@@ -92,56 +92,52 @@ async function grownWith(
   }
 }
 
-test(
-  'a restore from a base equals a replay, and rows of canonical blocks never change',
-  () => {
-    const seen = new Seen({ restored: 2, 'with hooks': 1, 'taken over': 1, 'fork since': 0, canonical: 1 });
-    return assertSeeds(
-      fc.asyncProperty(fc.noShrink(world), async (chosen) => {
-        const source = keep(dataDirectory());
-        const path = folder();
-        const store = directoryFiles(path);
-        let earlier: { snapshot: BaseSnapshot; height: number; hash: Uint8Array } | null = null;
-        let isMade = false;
-        await grownWith(chosen, source, async () => {
-          const snapshot = snapshotForBase(source, false);
-          if (snapshot.state === null) return snapshot[Symbol.dispose]();
-          await archive(source, store);
-          const base = await baseIn(source, store);
-          isMade = true;
-          if (base !== null && base.reusedParts > 0) {
-            seen.add('taken over');
-            // Another host, which has no earlier snapshot, makes the same parts.
-            const other = directoryFiles(folder());
-            await archive(source, other);
-            expect((await baseIn(source, other))?.manifest.tables).toEqual(base.manifest.tables);
-          }
-          if (earlier !== null) return snapshot[Symbol.dispose]();
-          const { height, indexBlockHash } = snapshot.state.tip;
-          earlier = { snapshot, height, hash: indexBlockHash };
-        });
-        if (!isMade || earlier === null) return;
+test('a restore from a base equals a replay, and rows of canonical blocks never change', () => {
+  const seen = new Seen({ restored: 2, 'with hooks': 1, 'taken over': 1, 'fork since': 0, canonical: 1 });
+  return assertSeeds(
+    fc.asyncProperty(fc.noShrink(world), async (chosen) => {
+      const source = keep(dataDirectory());
+      const path = folder();
+      const store = directoryFiles(path);
+      let earlier: { snapshot: BaseSnapshot; height: number; hash: Uint8Array } | null = null;
+      let isMade = false;
+      await grownWith(chosen, source, async () => {
+        const snapshot = snapshotForBase(source, false);
+        if (snapshot.state === null) return snapshot[Symbol.dispose]();
         await archive(source, store);
-        const into = folder();
-        await restoredFrom(store, into);
-        expect(orderedRows(into)).toEqual(orderedRows(source));
-        expect(wholeIndex(into)).toEqual(wholeIndex(source));
-        seen.add('restored');
-        if (wholeIndex(into).hooks!.length > 0) seen.add('with hooks');
-        const { snapshot, height, hash } = earlier as { snapshot: BaseSnapshot; height: number; hash: Uint8Array };
-        using before = snapshot;
-        using after = snapshotForBase(source, false);
-        if (!after.isCanonical(height, hash)) return seen.add('fork since');
-        seen.add('canonical');
-        for (const name of Object.keys(growingTables)) {
-          expect(rowsUpTo(after, name, height)).toEqual(rowsUpTo(before, name, height));
+        const base = await baseIn(source, store);
+        isMade = true;
+        if (base !== null && base.reusedParts > 0) {
+          seen.add('taken over');
+          // Another host, which has no earlier snapshot, makes the same parts.
+          const other = directoryFiles(folder());
+          await archive(source, other);
+          expect((await baseIn(source, other))?.manifest.tables).toEqual(base.manifest.tables);
         }
-      }),
-      { seen, cases: 3 },
-    );
-  },
-  timeout,
-);
+        if (earlier !== null) return snapshot[Symbol.dispose]();
+        const { height, indexBlockHash } = snapshot.state.tip;
+        earlier = { snapshot, height, hash: indexBlockHash };
+      });
+      if (!isMade || earlier === null) return;
+      await archive(source, store);
+      const into = folder();
+      await restoredFrom(store, into);
+      expect(orderedRows(into)).toEqual(orderedRows(source));
+      expect(wholeIndex(into)).toEqual(wholeIndex(source));
+      seen.add('restored');
+      if (wholeIndex(into).hooks!.length > 0) seen.add('with hooks');
+      const { snapshot, height, hash } = earlier as { snapshot: BaseSnapshot; height: number; hash: Uint8Array };
+      using before = snapshot;
+      using after = snapshotForBase(source, false);
+      if (!after.isCanonical(height, hash)) return seen.add('fork since');
+      seen.add('canonical');
+      for (const name of Object.keys(growingTables)) {
+        expect(rowsUpTo(after, name, height)).toEqual(rowsUpTo(before, name, height));
+      }
+    }),
+    { seen, cases: 3 },
+  );
+});
 
 const events = simulatedEvents({ seed: 8, blocks: 30, transactionsPerBlock: 4, forkEvery: 9, forkDepth: 2 });
 const BASE_AT = 60;
@@ -477,44 +473,40 @@ const body = fc.record({
 });
 const FIXED = 'cost_read_count, cost_read_length, cost_write_count, cost_write_length, post_conditions, raw';
 
-test(
-  'a base preserves values of every type',
-  () => {
-    assertProperty(
-      fc.property(
-        fc.uniqueArray(body, { selector: ({ position }) => position, minLength: 1, maxLength: 20 }),
-        (bodies) => {
-          using origin = ingestOf([]);
-          using into = dataDirectory();
-          {
-            using db = new Database(indexPath(origin.path), { strict: true });
-            for (const row of bodies) {
-              const names = Object.keys(row);
-              db.query(
-                `INSERT INTO transaction_bodies (${names.join(', ')}, ${FIXED})
+test('a base preserves values of every type', () => {
+  assertProperty(
+    fc.property(
+      fc.uniqueArray(body, { selector: ({ position }) => position, minLength: 1, maxLength: 20 }),
+      (bodies) => {
+        using origin = ingestOf([]);
+        using into = dataDirectory();
+        {
+          using db = new Database(indexPath(origin.path), { strict: true });
+          for (const row of bodies) {
+            const names = Object.keys(row);
+            db.query(
+              `INSERT INTO transaction_bodies (${names.join(', ')}, ${FIXED})
              VALUES (${names.map((name) => `$${name}`).join(', ')}, 0, 0, 0, 0, x'', x'00')`,
-              ).run(row as never);
-            }
+            ).run(row as never);
           }
-          using snapshot = snapshotForBase(origin.path, false);
-          using loader = openBaseLoader(into.path)!;
-          const table = loader.tables.find(({ name }) => name === 'transaction_bodies')!;
-          const size = { min: 1, target: 50, max: 300, share: 1 };
-          for (const { content } of partsOfRows(snapshot.rows(table, null), 0, size)) {
-            const lines = content.toString().trimEnd().split('\n');
-            loader.load(
-              table,
-              lines.map((line) => JSON.parse(line)),
-            );
-          }
-          expect(wholeIndex(into.path).transaction_bodies).toEqual(wholeIndex(origin.path).transaction_bodies);
-        },
-      ),
-      { cases: 5, always: 'every case has rows' },
-    );
-  },
-  timeout,
-);
+        }
+        using snapshot = snapshotForBase(origin.path, false);
+        using loader = openBaseLoader(into.path)!;
+        const table = loader.tables.find(({ name }) => name === 'transaction_bodies')!;
+        const size = { min: 1, target: 50, max: 300, share: 1 };
+        for (const { content } of partsOfRows(snapshot.rows(table, null), 0, size)) {
+          const lines = content.toString().trimEnd().split('\n');
+          loader.load(
+            table,
+            lines.map((line) => JSON.parse(line)),
+          );
+        }
+        expect(wholeIndex(into.path).transaction_bodies).toEqual(wholeIndex(origin.path).transaction_bodies);
+      },
+    ),
+    { cases: 5, always: 'every case has rows' },
+  );
+});
 
 test('the cost of a part depends on its rows: no table is scanned for it, and only principals are sorted', () => {
   using snapshot = snapshotForBase(early, false);

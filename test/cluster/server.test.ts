@@ -6,21 +6,17 @@ import { test } from 'bun:test';
 import fc from 'fast-check';
 import { cases } from '../simulation/case.ts';
 import { run } from '../simulation/run.ts';
-import { assertSeeds, Seen, timeout } from '../support/property.ts';
+import { assertSeeds, Seen } from '../support/property.ts';
 
 /** The log matters at each event, not for the length of a chain. */
 const SHORT_CHAIN = { stream: fc.nat(15), quarters: fc.integer({ min: 1, max: 2 }) };
 
-test(
-  'under any disturbances, the laws of a server hold for a host of a cluster in the end',
-  async () => {
-    const seen = new Seen({ 'events of the trace': 20 });
-    await assertSeeds(
-      fc.asyncProperty(cases(SHORT_CHAIN), async (example) => {
-        seen.add('events of the trace', (await run({ ...example, shared: true })).length);
-      }),
-      { seen, cases: 1, shrinkFor: 60_000 },
-    );
-  },
-  timeout,
-);
+test('under any disturbances, the laws of a server hold for a host of a cluster in the end', async () => {
+  const seen = new Seen({ 'events of the trace': 20 });
+  await assertSeeds(
+    fc.asyncProperty(cases(SHORT_CHAIN), async (example) => {
+      seen.add('events of the trace', (await run({ ...example, shared: true })).length);
+    }),
+    { seen, cases: 1, shrinkFor: 60_000 },
+  );
+});

@@ -6,7 +6,7 @@
  */
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { assertSeeds, Seen, timeout } from '../support/property.ts';
+import { assertSeeds, Seen } from '../support/property.ts';
 import { type Case, cases, type Disturbance } from './case.ts';
 import { run } from './run.ts';
 
@@ -16,21 +16,17 @@ const SHRINK_FOR = 60_000;
 /** Shrunk cases of failures that were mended, and of mends that were reverted to see it; they are tried first. */
 const casesThatOnceFailed: Case[] = [];
 
-test(
-  'under any disturbances, all hosts reach the same state',
-  async () => {
-    const seen = new Seen({ 'events of the trace': 20, 'appends of several entries': 1 });
-    await assertSeeds(
-      fc.asyncProperty(cases, async (example) => {
-        const { trace, groups } = await run(example);
-        seen.add('events of the trace', trace.length);
-        seen.add('appends of several entries', groups);
-      }),
-      { seen, cases: 1, examples: casesThatOnceFailed.map((example): [Case] => [example]), shrinkFor: SHRINK_FOR },
-    );
-  },
-  timeout,
-);
+test('under any disturbances, all hosts reach the same state', async () => {
+  const seen = new Seen({ 'events of the trace': 20, 'appends of several entries': 1 });
+  await assertSeeds(
+    fc.asyncProperty(cases, async (example) => {
+      const { trace, groups } = await run(example);
+      seen.add('events of the trace', trace.length);
+      seen.add('appends of several entries', groups);
+    }),
+    { seen, cases: 1, examples: casesThatOnceFailed.map((example): [Case] => [example]), shrinkFor: SHRINK_FOR },
+  );
+});
 
 test('a run is a function of its seed', async () => {
   const disturbances: Disturbance[] = [

@@ -18,7 +18,7 @@ import { archive } from '../support/data/archive.ts';
 import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
 import { ingestOf, received } from '../support/data/ingest.ts';
 import { journalRows } from '../support/data/tables.ts';
-import { casesOf, firstSeed, timeout } from '../support/property.ts';
+import { casesOf, firstSeed } from '../support/property.ts';
 import { problemsIn } from '../support/recounts/recounts.ts';
 import { type S3Server, s3Server } from '../support/servers/s3-server.ts';
 import { NO_NODE } from '../support/servers/serving.ts';
@@ -44,54 +44,50 @@ function randomFaults(random: Prng): S3Server['fail'] {
 
 const seeds = Array.from({ length: casesOf(1) }, (_, index) => firstSeed + index);
 
-test.each(seeds)(
-  'the archive of a server that is killed again and again has all its data (seed %d)',
-  async (seed) => {
-    const random = new Prng(String(seed));
-    using s3 = s3Server('bucket');
-    s3.fail = randomFaults(random);
-    const location = 's3://bucket/archive';
-    const data = join(folder.path, `data-${seed}`);
-    const args = ['--data', data, '--archive', location, '--node-rpc', NO_NODE, '--log-level', 'silent'];
-    const start = () => startServerIn({ ...s3.variables }, 'serve', ...args);
-    const run = (...command: string[]) => stacksideIn({ ...s3.variables }, ...command);
-    let next = 0;
-    for (let kill = 0; kill < KILLS; kill++) {
-      const server = await start();
-      const before = s3.requests.length;
-      const count = random.between(5, 30);
-      await postEvents(events.slice(next, next + count), server.events);
-      next += count;
-      // Every life makes as many: it looks at the archive, and writes to it.
-      const target = before + random.between(1, 3);
-      await until(() => s3.requests.length >= target, 'some requests to the archive');
-      await moment(random.below(1_500));
-      await server.stop('SIGKILL');
-    }
-    s3.fail = () => null;
-    const restored = join(folder.path, `restored-${seed}`);
-    const { code, stderr } = await run('restore', location, '--data', restored);
-    if (![...s3.objects.keys()].some((name) => name.endsWith('.zst'))) return expect(code).toBe(EXIT.operator);
-    expect([code, stderr]).toEqual([0, expect.any(String)]);
-    const rows = journalRows(restored);
-    expect(rows.length).toBeGreaterThan(0);
-    expect(rows).toEqual(journalRows(data).slice(0, rows.length));
-    expect(problemsIn(restored, { deep: silentMachine })).toEqual([]);
-    // The next server continues the archive.
+test.each(seeds)('the archive of a server that is killed again and again has all its data (seed %d)', async (seed) => {
+  const random = new Prng(String(seed));
+  using s3 = s3Server('bucket');
+  s3.fail = randomFaults(random);
+  const location = 's3://bucket/archive';
+  const data = join(folder.path, `data-${seed}`);
+  const args = ['--data', data, '--archive', location, '--node-rpc', NO_NODE, '--log-level', 'silent'];
+  const start = () => startServerIn({ ...s3.variables }, 'serve', ...args);
+  const run = (...command: string[]) => stacksideIn({ ...s3.variables }, ...command);
+  let next = 0;
+  for (let kill = 0; kill < KILLS; kill++) {
     const server = await start();
-    const isLevel = async () => {
-      const { archive } = (await (await fetch(`${server.api}/stackside/v1/status`)).json()) as ServerStatus;
-      return archive !== null && archive.entry === journalRows(data).length;
-    };
-    await until(isLevel, 'the archive of all entries');
-    await server.stop();
-    const verified = await run('archive', 'verify', location);
-    expect([verified.code, verified.stdout]).toEqual([0, expect.stringContaining(' sound\n')]);
-    const status = await run('archive', 'status', location, '--format', 'json');
-    expect(JSON.parse(status.stdout)).toMatchObject({ last_entry: journalRows(data).length, fault: null });
-  },
-  timeout,
-);
+    const before = s3.requests.length;
+    const count = random.between(5, 30);
+    await postEvents(events.slice(next, next + count), server.events);
+    next += count;
+    // Every life makes as many: it looks at the archive, and writes to it.
+    const target = before + random.between(1, 3);
+    await until(() => s3.requests.length >= target, 'some requests to the archive');
+    await moment(random.below(1_500));
+    await server.stop('SIGKILL');
+  }
+  s3.fail = () => null;
+  const restored = join(folder.path, `restored-${seed}`);
+  const { code, stderr } = await run('restore', location, '--data', restored);
+  if (![...s3.objects.keys()].some((name) => name.endsWith('.zst'))) return expect(code).toBe(EXIT.operator);
+  expect([code, stderr]).toEqual([0, expect.any(String)]);
+  const rows = journalRows(restored);
+  expect(rows.length).toBeGreaterThan(0);
+  expect(rows).toEqual(journalRows(data).slice(0, rows.length));
+  expect(problemsIn(restored, { deep: silentMachine })).toEqual([]);
+  // The next server continues the archive.
+  const server = await start();
+  const isLevel = async () => {
+    const { archive } = (await (await fetch(`${server.api}/stackside/v1/status`)).json()) as ServerStatus;
+    return archive !== null && archive.entry === journalRows(data).length;
+  };
+  await until(isLevel, 'the archive of all entries');
+  await server.stop();
+  const verified = await run('archive', 'verify', location);
+  expect([verified.code, verified.stdout]).toEqual([0, expect.stringContaining(' sound\n')]);
+  const status = await run('archive', 'status', location, '--format', 'json');
+  expect(JSON.parse(status.stdout)).toMatchObject({ last_entry: journalRows(data).length, fault: null });
+});
 
 describe('the commands', () => {
   let source: DataDirectory;

@@ -15,7 +15,7 @@ import { openJournalReader } from '../../src/store/files/journal.ts';
 import { verifiedEntries } from '../cluster/log/engine-fixture.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
 import { journalRows, wholeIndex } from '../support/data/tables.ts';
-import { casesOf, firstSeed, timeout } from '../support/property.ts';
+import { casesOf, firstSeed } from '../support/property.ts';
 import { problemsIn } from '../support/recounts/recounts.ts';
 import type { PostgresQuorum } from '../support/servers/postgres.ts';
 import { moment } from '../support/time/moment.ts';
@@ -104,71 +104,66 @@ async function loseEntries(quorum: PostgresQuorum, hosts: readonly ClusterHost[]
 }
 
 export function clusterTests(quorum: () => PostgresQuorum): void {
-  test(
-    'hosts and primaries are killed while two nodes post, and the log loses entries: all hosts end equal, and nothing is lost',
-    async () => {
-      const access = engineAccess(quorum().url, PREFIX);
-      await makeTables(access);
-      using receiver = new ClusterReceiver();
-      using scratch = dataDirectory();
-      const flags = ['--cluster', quorum().url, '--cluster-prefix', PREFIX, ...hookFlags];
-      const hosts = Array.from({ length: HOSTS }, (_, host) => {
-        return new ClusterHost(`host-${host}`, `${scratch.path}/${host}`, flags);
-      });
-      await using _ = { [Symbol.asyncDispose]: () => endAll(hosts) };
-      await Promise.all(hosts.map((host) => host.start()));
+  test('hosts and primaries are killed while two nodes post, and the log loses entries: all hosts end equal, and nothing is lost', async () => {
+    const access = engineAccess(quorum().url, PREFIX);
+    await makeTables(access);
+    using receiver = new ClusterReceiver();
+    using scratch = dataDirectory();
+    const flags = ['--cluster', quorum().url, '--cluster-prefix', PREFIX, ...hookFlags];
+    const hosts = Array.from({ length: HOSTS }, (_, host) => {
+      return new ClusterHost(`host-${host}`, `${scratch.path}/${host}`, flags);
+    });
+    await using _ = { [Symbol.asyncDispose]: () => endAll(hosts) };
+    await Promise.all(hosts.map((host) => host.start()));
 
-      /** Every second killed host is the one that delivers. Its deliveries are completed before the next kill. */
-      const isDeliverer = (kill: number): boolean => kill % 4 === 0;
-      const victim = async (kill: number) =>
-        isDeliverer(kill) ? deliverer(access, hosts) : hosts[(kill >> 1) % HOSTS]!;
-      const prng = new Prng(`cluster/${firstSeed}`);
-      const postings = [0, 1].map((): Posting => ({ acknowledged: [], longestWait: 0, acknowledgedAt: new Map() }));
-      await receiver.register(hosts[1]!.api ?? '');
-      const isDelivered = async () =>
-        (await Promise.all(hosts.map(({ api }) => receiver.isDone(api ?? '')))).every(Boolean);
-      for (const [kill, portion] of portions.entries()) {
-        if (kill === KILLS) {
-          await until(isDelivered, 'all deliveries');
-          await loseEntries(quorum(), hosts);
-        }
-        const nodes = Promise.all(postings.map((posting, node) => postTo(hosts, node, portion, posting)));
-        await moment(prng.below(LATEST_KILL_MS));
-        if (kill < KILLS) await (kill % 2 === 1 ? replacePrimary(quorum()) : restart(await victim(kill)));
-        await nodes;
-        if (isDeliverer(kill) && kill < KILLS) await until(isDelivered, 'the deliveries of another host');
+    /** Every second killed host is the one that delivers. Its deliveries are completed before the next kill. */
+    const isDeliverer = (kill: number): boolean => kill % 4 === 0;
+    const victim = async (kill: number) => (isDeliverer(kill) ? deliverer(access, hosts) : hosts[(kill >> 1) % HOSTS]!);
+    const prng = new Prng(`cluster/${firstSeed}`);
+    const postings = [0, 1].map((): Posting => ({ acknowledged: [], longestWait: 0, acknowledgedAt: new Map() }));
+    await receiver.register(hosts[1]!.api ?? '');
+    const isDelivered = async () =>
+      (await Promise.all(hosts.map(({ api }) => receiver.isDone(api ?? '')))).every(Boolean);
+    for (const [kill, portion] of portions.entries()) {
+      if (kill === KILLS) {
+        await until(isDelivered, 'all deliveries');
+        await loseEntries(quorum(), hosts);
       }
+      const nodes = Promise.all(postings.map((posting, node) => postTo(hosts, node, portion, posting)));
+      await moment(prng.below(LATEST_KILL_MS));
+      if (kill < KILLS) await (kill % 2 === 1 ? replacePrimary(quorum()) : restart(await victim(kill)));
+      await nodes;
+      if (isDeliverer(kill) && kill < KILLS) await until(isDelivered, 'the deliveries of another host');
+    }
 
-      const log = await openPostgresLog(quorum().url, { prefix: PREFIX });
-      const haveAll = async () => {
-        const { id } = await log.head();
-        return hosts.every(({ directory }) => lastEntry(directory) === id);
-      };
-      await until(isDelivered, 'all deliveries');
-      await until(haveAll, 'the last entry on all hosts, and in the log');
-      expect(await Promise.all(hosts.map((host) => host.stop()))).toEqual([0, 0, 0]);
-      const entries = (await verifiedEntries(log)).map(({ chain: _, ...entry }) => entry);
-      await Promise.all([log.close(), access.engine.close()]);
-      const index = wholeIndex(hosts[0]!.directory);
-      for (const { directory } of hosts) {
-        expect(journalRows(directory)).toEqual(entries);
-        expect(wholeIndex(directory)).toEqual(index);
-      }
-      expect(problemsIn(hosts[0]!.directory)).toEqual([]);
-      // Events that both nodes posted, some of them twice, are stored once.
-      const posted = blocksOf(events.map(({ path, body }) => ({ path, text: body })));
-      expect(blocksOf(entries).toSorted()).toEqual([...new Set(posted)].toSorted());
-      const hook = receiver.holdLaws(
-        entries.map(({ path, text: body }) => ({ path, body, time: 0 })),
-        acknowledgedAt(postings),
-      );
-      const longest = Math.max(...postings.map(({ longestWait }) => longestWait));
-      process.stderr.write(
-        `cluster: ${Math.ceil(KILLS / 2)} hosts and ${KILLS >> 1} primaries killed, ${entries.length} entries; ` +
-          `the longest wait of a node was ${longest.toFixed(1)} s; ${hook.deliveries} deliveries, ${hook.repeated} of them ` +
-          `again, and the longest wait of a hook was ${hook.longestWait.toFixed(1)} s\n`,
-      );
-    },
-    timeout,
-  );
+    const log = await openPostgresLog(quorum().url, { prefix: PREFIX });
+    const haveAll = async () => {
+      const { id } = await log.head();
+      return hosts.every(({ directory }) => lastEntry(directory) === id);
+    };
+    await until(isDelivered, 'all deliveries');
+    await until(haveAll, 'the last entry on all hosts, and in the log');
+    expect(await Promise.all(hosts.map((host) => host.stop()))).toEqual([0, 0, 0]);
+    const entries = (await verifiedEntries(log)).map(({ chain: _, ...entry }) => entry);
+    await Promise.all([log.close(), access.engine.close()]);
+    const index = wholeIndex(hosts[0]!.directory);
+    for (const { directory } of hosts) {
+      expect(journalRows(directory)).toEqual(entries);
+      expect(wholeIndex(directory)).toEqual(index);
+    }
+    expect(problemsIn(hosts[0]!.directory)).toEqual([]);
+    // Events that both nodes posted, some of them twice, are stored once.
+    const posted = blocksOf(events.map(({ path, body }) => ({ path, text: body })));
+    expect(blocksOf(entries).toSorted()).toEqual([...new Set(posted)].toSorted());
+    const hook = receiver.holdLaws(
+      entries.map(({ path, text: body }) => ({ path, body, time: 0 })),
+      acknowledgedAt(postings),
+    );
+    const longest = Math.max(...postings.map(({ longestWait }) => longestWait));
+    process.stderr.write(
+      `cluster: ${Math.ceil(KILLS / 2)} hosts and ${KILLS >> 1} primaries killed, ${entries.length} entries; ` +
+        `the longest wait of a node was ${longest.toFixed(1)} s; ${hook.deliveries} deliveries, ${hook.repeated} of them ` +
+        `again, and the longest wait of a hook was ${hook.longestWait.toFixed(1)} s\n`,
+    );
+  });
 }

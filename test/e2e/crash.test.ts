@@ -18,7 +18,7 @@ import { imagesAtCommits } from '../support/data/crash-image.ts';
 import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
 import { ingestOf, openNew, received } from '../support/data/ingest.ts';
 import { journalRows, wholeIndex } from '../support/data/tables.ts';
-import { casesOf, firstSeed, timeout } from '../support/property.ts';
+import { casesOf, firstSeed } from '../support/property.ts';
 import { problemsIn } from '../support/recounts/recounts.ts';
 import { moment } from '../support/time/moment.ts';
 import { until } from '../support/time/until.ts';
@@ -125,28 +125,23 @@ test.each(seeds)(
     expect(await outputOf(startImport(directory.path))).toContain(' 0 applied, 0 repeated, 0 bad');
     process.stderr.write(`imports killed (seed ${seed}): ${counts.length}, which left: ${counts.join(', ')}\n`);
   },
-  timeout,
 );
 
-test(
-  'an import that is killed before, between or after the commits of any batch continues where it was',
-  async () => {
-    using expected = ingestOf(recorded.map(received));
-    const state = withoutIdentity(expected.path);
-    const repeatedRows = recorded.length - state.journal.length;
-    using directory = dataDirectory();
-    const images = await imagesAtCommits(directory.path, () => importHere(directory.path));
-    expect(images.length).toBeGreaterThanOrEqual(8);
-    for (const [place, image] of images.entries()) {
-      using crashed = image;
-      const output = await importHere(crashed.path);
-      expect({ place, files: withoutIdentity(crashed.path) }).toEqual({ place, files: state });
-      // The import reads no stored row again: it skips only rows that occur twice in the recording.
-      expect(Number(/(\d+) repeated/.exec(output)?.[1])).toBeLessThanOrEqual(repeatedRows);
-    }
-  },
-  timeout,
-);
+test('an import that is killed before, between or after the commits of any batch continues where it was', async () => {
+  using expected = ingestOf(recorded.map(received));
+  const state = withoutIdentity(expected.path);
+  const repeatedRows = recorded.length - state.journal.length;
+  using directory = dataDirectory();
+  const images = await imagesAtCommits(directory.path, () => importHere(directory.path));
+  expect(images.length).toBeGreaterThanOrEqual(8);
+  for (const [place, image] of images.entries()) {
+    using crashed = image;
+    const output = await importHere(crashed.path);
+    expect({ place, files: withoutIdentity(crashed.path) }).toEqual({ place, files: state });
+    // The import reads no stored row again: it skips only rows that occur twice in the recording.
+    expect(Number(/(\d+) repeated/.exec(output)?.[1])).toBeLessThanOrEqual(repeatedRows);
+  }
+});
 
 /**
  * A receiving process takes `received_at` and the mempool's version from the clock, so they differ between runs.
@@ -232,21 +227,17 @@ async function postToKilled(events: readonly NodeEvent[], directory: string, see
   return kills;
 }
 
-test.each(seeds)(
-  'a server that is killed during events ends like one that never was: seed %d',
-  async (seed) => {
-    const options = { seed: seed + 1, blocks: 40, accounts: 12, transactionsPerBlock: 4, forkEvery: 8 };
-    const events = [...devnetEvents(options)];
-    using directory = dataDirectory();
-    const kills = await postToKilled(events, directory.path, seed);
-    using undisturbed = openNew();
-    for (const { path, body } of events) undisturbed.ingest.receive({ path, text: body, receivedAt: RECEIVED_AT });
-    undisturbed.ingest.close();
-    expect(withoutClock(directory.path)).toEqual(withoutClock(undisturbed.directory));
-    expect(problemsIn(directory.path)).toEqual([]);
-    process.stderr.write(`servers killed (seed ${seed}): ${JSON.stringify(kills)}\n`);
-    expect(kills.unanswered + kills.answered).toBe(KILLS_OF_A_SERVER);
-    expect(kills.unanswered).toBeGreaterThanOrEqual(KILLS_OF_A_SERVER / 3);
-  },
-  timeout,
-);
+test.each(seeds)('a server that is killed during events ends like one that never was: seed %d', async (seed) => {
+  const options = { seed: seed + 1, blocks: 40, accounts: 12, transactionsPerBlock: 4, forkEvery: 8 };
+  const events = [...devnetEvents(options)];
+  using directory = dataDirectory();
+  const kills = await postToKilled(events, directory.path, seed);
+  using undisturbed = openNew();
+  for (const { path, body } of events) undisturbed.ingest.receive({ path, text: body, receivedAt: RECEIVED_AT });
+  undisturbed.ingest.close();
+  expect(withoutClock(directory.path)).toEqual(withoutClock(undisturbed.directory));
+  expect(problemsIn(directory.path)).toEqual([]);
+  process.stderr.write(`servers killed (seed ${seed}): ${JSON.stringify(kills)}\n`);
+  expect(kills.unanswered + kills.answered).toBe(KILLS_OF_A_SERVER);
+  expect(kills.unanswered).toBeGreaterThanOrEqual(KILLS_OF_A_SERVER / 3);
+});

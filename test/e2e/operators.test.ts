@@ -26,7 +26,7 @@ import { indexPath, journalPath } from '../../src/store/files/database.ts';
 import { pathsOpenToOthers } from '../../src/store/files/private-files.ts';
 import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
 import { ingestOf, simulatedEvents } from '../support/data/ingest.ts';
-import { casesOf, firstSeed, timeout } from '../support/property.ts';
+import { casesOf, firstSeed } from '../support/property.ts';
 import { problemsIn } from '../support/recounts/recounts.ts';
 import { NO_NODE } from '../support/servers/serving.ts';
 import { command } from './stackside.ts';
@@ -236,5 +236,4 @@ test.skipIf(process.platform === 'win32')(
     await Promise.all(Array.from({ length: AT_ONCE }, work));
     expect(problems).toEqual([]);
   },
-  timeout,
 );

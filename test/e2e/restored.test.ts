@@ -27,7 +27,7 @@ import {
 import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
 import { ingestOf, received } from '../support/data/ingest.ts';
 import { journalRows, tables } from '../support/data/tables.ts';
-import { timeout } from '../support/property.ts';
+
 import { problemsIn } from '../support/recounts/recounts.ts';
 import { served } from '../support/servers/simulated-rpc.ts';
 import { until } from '../support/time/until.ts';
@@ -102,83 +102,75 @@ beforeAll(async () => {
   }, 'the archive has the first blocks');
   await postEvents(blocks.slice(ARCHIVED + 1, HAD + 1), server.events);
   await server.stop('SIGKILL');
-}, timeout);
+});
 afterAll(async () => {
   await rpc.stop();
   target[Symbol.dispose]();
   folder[Symbol.dispose]();
 });
 
-test(
-  "the chain and all deliveries are complete: the node fills in the blocks that weren't archived",
-  async () => {
-    const data = pathOf('restored');
-    expect((await stackside('restore', archive(), '--data', data)).code).toBe(0);
-    const before = target.received.length;
-    const server = await serve(data);
-    // The node continues with its next block, and posts it until the server has the blocks below.
-    await postEvents(blocks.slice(HAD + 1), server.events);
-    await until(() => appliedHeights(target.received.slice(before)).includes(BLOCKS), 'the last block is delivered');
-    const status = (await (await fetch(`${server.api}/extended/v1/status`)).json()) as { chain_tip: object };
-    expect(status.chain_tip).toMatchObject({ block_height: BLOCKS });
-    await server.stop();
-    using whole = ingestOf(blocks.map(received));
-    expect(chainTables(data)).toEqual(chainTables(whole.path));
-    expect(problemsIn(data, { deep: silentMachine })).toEqual([]);
-    expect([...new Set(appliedHeights(target.received))].toSorted((a, b) => a - b)).toEqual(range(1, BLOCKS));
-    expectOneBodyEach(target.received);
-  },
-  timeout,
-);
+test("the chain and all deliveries are complete: the node fills in the blocks that weren't archived", async () => {
+  const data = pathOf('restored');
+  expect((await stackside('restore', archive(), '--data', data)).code).toBe(0);
+  const before = target.received.length;
+  const server = await serve(data);
+  // The node continues with its next block, and posts it until the server has the blocks below.
+  await postEvents(blocks.slice(HAD + 1), server.events);
+  await until(() => appliedHeights(target.received.slice(before)).includes(BLOCKS), 'the last block is delivered');
+  const status = (await (await fetch(`${server.api}/extended/v1/status`)).json()) as { chain_tip: object };
+  expect(status.chain_tip).toMatchObject({ block_height: BLOCKS });
+  await server.stop();
+  using whole = ingestOf(blocks.map(received));
+  expect(chainTables(data)).toEqual(chainTables(whole.path));
+  expect(problemsIn(data, { deep: silentMachine })).toEqual([]);
+  expect([...new Set(appliedHeights(target.received))].toSorted((a, b) => a - b)).toEqual(range(1, BLOCKS));
+  expectOneBodyEach(target.received);
+});
 
-test(
-  'a server that was restored to an earlier entry delivers only after its operator allows it, and writes nothing to its former archive',
-  async () => {
-    const data = pathOf('earlier');
-    const restored = await stackside('restore', archive(), '--data', data, '--until-height', '6');
-    expect(restored.stdout).toContain('Chainhooks are paused until stackside hooks enable --paused.');
-    const before = target.received.length;
-    const server = await serve(data);
-    await postEvents(blocks.slice(HAD + 1), server.events);
-    const fresh = JSON.parse((await hooks(server, data, 'add', pathOf('hook.json'))).stdout) as { uuid: string };
-    const listed = (await hooks(server, data, 'list')).stdout;
-    expect(listed).toContain('streaming, disabled, paused');
-    expect(listed).toContain('log_restored: the log was restored to an earlier point');
-    // The deliveries of another chainhook follow the withheld ones of the paused chainhook.
-    expect((await hooks(server, data, 'test', fresh.uuid)).code).toBe(0);
-    expect(target.received.slice(before).every(({ headers }) => headers['x-chainhook-uuid'] === fresh.uuid)).toBe(true);
-    expect((await hooks(server, data, 'remove', fresh.uuid)).code).toBe(0);
+test('a server that was restored to an earlier entry delivers only after its operator allows it, and writes nothing to its former archive', async () => {
+  const data = pathOf('earlier');
+  const restored = await stackside('restore', archive(), '--data', data, '--until-height', '6');
+  expect(restored.stdout).toContain('Chainhooks are paused until stackside hooks enable --paused.');
+  const before = target.received.length;
+  const server = await serve(data);
+  await postEvents(blocks.slice(HAD + 1), server.events);
+  const fresh = JSON.parse((await hooks(server, data, 'add', pathOf('hook.json'))).stdout) as { uuid: string };
+  const listed = (await hooks(server, data, 'list')).stdout;
+  expect(listed).toContain('streaming, disabled, paused');
+  expect(listed).toContain('log_restored: the log was restored to an earlier point');
+  // The deliveries of another chainhook follow the withheld ones of the paused chainhook.
+  expect((await hooks(server, data, 'test', fresh.uuid)).code).toBe(0);
+  expect(target.received.slice(before).every(({ headers }) => headers['x-chainhook-uuid'] === fresh.uuid)).toBe(true);
+  expect((await hooks(server, data, 'remove', fresh.uuid)).code).toBe(0);
 
-    const count = target.received.length;
-    const enabled = await hooks(server, data, 'enable', '--paused');
-    expect([enabled.code, enabled.stdout.trim()]).toEqual([0, expect.stringMatching(/^[0-9a-f-]{36}$/)]);
-    await until(() => appliedHeights(target.received.slice(count)).includes(BLOCKS), 'the last block is delivered');
-    expect(
-      appliedHeights(target.received.slice(count))
-        .toSorted((a, b) => a - b)
-        .slice(-BLOCKS + 6),
-    ).toEqual(range(7, BLOCKS));
-    expectOneBodyEach(target.received);
-    expect((await hooks(server, data, 'enable')).stderr).toContain('Choose the chainhook to enable.');
-    await server.stop();
-    expect(problemsIn(data, { deep: silentMachine })).toEqual([]);
+  const count = target.received.length;
+  const enabled = await hooks(server, data, 'enable', '--paused');
+  expect([enabled.code, enabled.stdout.trim()]).toEqual([0, expect.stringMatching(/^[0-9a-f-]{36}$/)]);
+  await until(() => appliedHeights(target.received.slice(count)).includes(BLOCKS), 'the last block is delivered');
+  expect(
+    appliedHeights(target.received.slice(count))
+      .toSorted((a, b) => a - b)
+      .slice(-BLOCKS + 6),
+  ).toEqual(range(7, BLOCKS));
+  expectOneBodyEach(target.received);
+  expect((await hooks(server, data, 'enable')).stderr).toContain('Choose the chainhook to enable.');
+  await server.stop();
+  expect(problemsIn(data, { deep: silentMachine })).toEqual([]);
 
-    // The server with the whole archive delivers the same. The lost machine then returns. Its last seconds contradict
-    // that server's archive, so it writes nothing.
-    const whole = await serve(pathOf('restored'));
-    await whole.stop();
-    const back = await serve(pathOf('lost'));
-    await postEvents(blocks.slice(HAD + 1), back.events);
-    await back.stop();
-    const verified = await stackside('archive', 'verify', archive());
-    expect([verified.code, verified.stdout]).toEqual([0, expect.stringContaining(' sound\n')]);
-    const status = JSON.parse((await stackside('archive', 'status', archive(), '--format', 'json')).stdout);
-    expect(status).toMatchObject({
-      log_identity: dataStateOf(pathOf('restored')).identity,
-      fault: null,
-      last_entry: journalRows(pathOf('restored')).length,
-    });
-    expect(dataStateOf(data).identity).not.toBe(status.log_identity);
-  },
-  timeout,
-);
+  // The server with the whole archive delivers the same. The lost machine then returns. Its last seconds contradict
+  // that server's archive, so it writes nothing.
+  const whole = await serve(pathOf('restored'));
+  await whole.stop();
+  const back = await serve(pathOf('lost'));
+  await postEvents(blocks.slice(HAD + 1), back.events);
+  await back.stop();
+  const verified = await stackside('archive', 'verify', archive());
+  expect([verified.code, verified.stdout]).toEqual([0, expect.stringContaining(' sound\n')]);
+  const status = JSON.parse((await stackside('archive', 'status', archive(), '--format', 'json')).stdout);
+  expect(status).toMatchObject({
+    log_identity: dataStateOf(pathOf('restored')).identity,
+    fault: null,
+    last_entry: journalRows(pathOf('restored')).length,
+  });
+  expect(dataStateOf(data).identity).not.toBe(status.log_identity);
+});

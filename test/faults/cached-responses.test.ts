@@ -14,7 +14,7 @@ import { type GetRoute, getRoutes, randomUrl, Subjects } from '../support/api/ra
 import { emptyDirectory, openAt, received } from '../support/data/ingest.ts';
 import { rebuild } from '../support/data/rebuild.ts';
 import { besides, eventsOf, forks } from '../support/events/forked-chain.ts';
-import { assertProperty, casesOf, Seen, timeout } from '../support/property.ts';
+import { assertProperty, casesOf, Seen } from '../support/property.ts';
 
 /** Number of events in a stream after which every route is requested. */
 const LOOKS = 3;
@@ -222,35 +222,27 @@ async function sameAnswers(
 
 const prngOf = (seed: number) => new Prng(`cached answers ${seed}`);
 
-test(
-  'an app that received a whole stream answers like a new app',
-  async () => {
-    const seen = new Seen({ answers: 100, copies: 50 });
-    await assertProperty(
-      fc.asyncProperty(forks(), fc.nat(), async (stream, seed) => {
-        const [events, prng] = [eventsOf(stream), prngOf(seed)];
-        await compare(events, anyRange(events, prng), prng, seen);
-      }),
-      { seen, cases: 1, shrink: false },
-    );
-  },
-  timeout,
-);
+test('an app that received a whole stream answers like a new app', async () => {
+  const seen = new Seen({ answers: 100, copies: 50 });
+  await assertProperty(
+    fc.asyncProperty(forks(), fc.nat(), async (stream, seed) => {
+      const [events, prng] = [eventsOf(stream), prngOf(seed)];
+      await compare(events, anyRange(events, prng), prng, seen);
+    }),
+    { seen, cases: 1, shrink: false },
+  );
+});
 
-test(
-  'a cached response equals a fresh one while branches grow off the same tip',
-  async () => {
-    const seen = new Seen({ answers: 50, copies: 20 });
-    await assertProperty(
-      fc.asyncProperty(besides(), fc.nat(), async (stream, seed) => {
-        const events = eventsOf(stream);
-        await compare(events, lastRange(events), prngOf(seed), seen);
-      }),
-      { seen, cases: 1, shrink: false },
-    );
-  },
-  timeout,
-);
+test('a cached response equals a fresh one while branches grow off the same tip', async () => {
+  const seen = new Seen({ answers: 50, copies: 20 });
+  await assertProperty(
+    fc.asyncProperty(besides(), fc.nat(), async (stream, seed) => {
+      const events = eventsOf(stream);
+      await compare(events, lastRange(events), prngOf(seed), seen);
+    }),
+    { seen, cases: 1, shrink: false },
+  );
+});
 
 /** Number of the newest transactions and heights to request after each block. */
 const FOLLOWED = 6;
@@ -267,27 +259,23 @@ function urlsOfTransactions(events: readonly NodeEvent[]): string[] {
   ];
 }
 
-test(
-  'a cached response equals a fresh one while the same transactions move from fork to fork',
-  async () => {
-    const seen = new Seen({ answers: 100, copies: 50 });
-    await assertProperty(
-      fc.asyncProperty(forks(), async (stream) => {
-        const events = eventsOf(stream);
-        using world = new World();
-        const answers = new Map<string, Answer>();
-        for (const [index, event] of events.entries()) {
-          world.take(event);
-          if (event.path !== '/new_block' || index < events.length - casesOf(10)) continue;
-          await world.withFresh(async (fresh, otherBuild) => {
-            for (const url of urlsOfTransactions(events.slice(0, index + 1))) {
-              await sameAnswers(url, { old: world.old, fresh, otherBuild }, answers, seen);
-            }
-          });
-        }
-      }),
-      { seen, cases: 1, shrink: false },
-    );
-  },
-  timeout,
-);
+test('a cached response equals a fresh one while the same transactions move from fork to fork', async () => {
+  const seen = new Seen({ answers: 100, copies: 50 });
+  await assertProperty(
+    fc.asyncProperty(forks(), async (stream) => {
+      const events = eventsOf(stream);
+      using world = new World();
+      const answers = new Map<string, Answer>();
+      for (const [index, event] of events.entries()) {
+        world.take(event);
+        if (event.path !== '/new_block' || index < events.length - casesOf(10)) continue;
+        await world.withFresh(async (fresh, otherBuild) => {
+          for (const url of urlsOfTransactions(events.slice(0, index + 1))) {
+            await sameAnswers(url, { old: world.old, fresh, otherBuild }, answers, seen);
+          }
+        });
+      }
+    }),
+    { seen, cases: 1, shrink: false },
+  );
+});

@@ -7,7 +7,7 @@ import { expect, test } from 'bun:test';
 import { Prng } from '../../src/devnet/prng.ts';
 import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
 import type { DataDirectory } from '../support/data/data-directory.ts';
-import { casesOf, firstSeed, timeout } from '../support/property.ts';
+import { casesOf, firstSeed } from '../support/property.ts';
 import { type Committed, run, runOnCopy, waysToCommit } from './disturbed-run.ts';
 import { endlessEvents, template } from './event-range.ts';
 import { type Fault, faults, never } from './fault-store.ts';
@@ -97,28 +97,24 @@ function tryFailures(section: Section, limit: number, prng: Prng): number {
   return tried;
 }
 
-test.each(waysToCommit)(
-  'one call that fails, in any way, changes nothing in the end; commits %s',
-  (committed) => {
-    const prng = new Prng(`every call/${committed}/${firstSeed}`);
-    const stream = endlessEvents();
-    const sum = { events: 0, calls: 0, failures: 0, reverted: 0, deliveries: 0 };
-    let from = template();
-    while (sum.failures < FAILURES) {
-      const events = Array.from({ length: SECTION }, () => stream.next().value);
-      const undisturbed = run(from, { committed, events, plan: never });
-      sum.failures += tryFailures({ committed, from, events, undisturbed }, FAILURES - sum.failures, prng);
-      from[Symbol.dispose]();
-      from = undisturbed.directory;
-      sum.events += events.length;
-      sum.calls += undisturbed.calls.reduce((total, count) => total + count, 0);
-      sum.reverted += undisturbed.logged.filter((event) => event === 'block_reverted').length;
-      sum.deliveries = undisturbed.files.index.hook_deliveries?.length ?? 0;
-      process.stderr.write(`every call (${committed}, seed ${firstSeed}): ${JSON.stringify(sum)}\n`);
-    }
+test.each(waysToCommit)('one call that fails, in any way, changes nothing in the end; commits %s', (committed) => {
+  const prng = new Prng(`every call/${committed}/${firstSeed}`);
+  const stream = endlessEvents();
+  const sum = { events: 0, calls: 0, failures: 0, reverted: 0, deliveries: 0 };
+  let from = template();
+  while (sum.failures < FAILURES) {
+    const events = Array.from({ length: SECTION }, () => stream.next().value);
+    const undisturbed = run(from, { committed, events, plan: never });
+    sum.failures += tryFailures({ committed, from, events, undisturbed }, FAILURES - sum.failures, prng);
     from[Symbol.dispose]();
-    expect(sum.reverted).toBeGreaterThan(0);
-    expect(sum.deliveries).toBeGreaterThan(0);
-  },
-  timeout,
-);
+    from = undisturbed.directory;
+    sum.events += events.length;
+    sum.calls += undisturbed.calls.reduce((total, count) => total + count, 0);
+    sum.reverted += undisturbed.logged.filter((event) => event === 'block_reverted').length;
+    sum.deliveries = undisturbed.files.index.hook_deliveries?.length ?? 0;
+    process.stderr.write(`every call (${committed}, seed ${firstSeed}): ${JSON.stringify(sum)}\n`);
+  }
+  from[Symbol.dispose]();
+  expect(sum.reverted).toBeGreaterThan(0);
+  expect(sum.deliveries).toBeGreaterThan(0);
+});

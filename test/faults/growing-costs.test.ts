@@ -21,7 +21,7 @@ import {
   PAGE_BYTES,
   withSmallPages,
 } from '../support/data/page-reads.ts';
-import { casesOf, firstSeed, timeout } from '../support/property.ts';
+import { casesOf, firstSeed } from '../support/property.ts';
 
 const SHORT = 100;
 const LONG = 4 * SHORT;
@@ -136,7 +136,6 @@ test.skipIf(!canCountReads)(
     expect(grown).toEqual([]);
     expect(urls.size).toBeGreaterThan(250);
   },
-  timeout,
 );
 
 const NOBODYS = 'ST1PQHQKV0RJXZFY1DGX8MNSNYVE3VGZJSRTPGZGM.nobodys';
@@ -172,5 +171,4 @@ test.skipIf(!canCountReads)(
     }
     expect(grown).toEqual([]);
   },
-  timeout,
 );

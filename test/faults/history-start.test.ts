@@ -8,7 +8,7 @@ import { ingestOf } from '../support/data/ingest.ts';
 import { applyWithAnswers } from '../support/events/answered.ts';
 import { beginnings } from '../support/events/beginning.ts';
 import { grown } from '../support/events/forked-chain.ts';
-import { casesOf, firstSeed, timeout } from '../support/property.ts';
+import { casesOf, firstSeed } from '../support/property.ts';
 import { rain, runOnCopy, waysToCommit } from './disturbed-run.ts';
 import { never } from './fault-store.ts';
 
@@ -26,20 +26,16 @@ const open = await applyWithAnswers(
 );
 open[Symbol.dispose]();
 
-test.each(waysToCommit)(
-  'calls that fail change nothing in the end; commits %s',
-  (committed) => {
-    using from = ingestOf(stream.slice(0, 3));
-    const rest = stream.slice(3);
-    const undisturbed = runOnCopy(from, { committed, events: rest, plan: never });
-    expect(undisturbed.logged).toContain('block_reverted');
-    expect(undisturbed.files.index.starting_accounts!.length).toBeGreaterThan(10);
-    for (let seed = firstSeed; seed < firstSeed + casesOf(1); seed++) {
-      const plan = rain(`begun/${committed}/${seed}`);
-      const { files, failed } = runOnCopy(from, { committed, events: rest, plan });
-      expect({ seed, failed }).not.toEqual({ seed, failed: 0 });
-      expect({ seed, files }).toEqual({ seed, files: undisturbed.files });
-    }
-  },
-  timeout,
-);
+test.each(waysToCommit)('calls that fail change nothing in the end; commits %s', (committed) => {
+  using from = ingestOf(stream.slice(0, 3));
+  const rest = stream.slice(3);
+  const undisturbed = runOnCopy(from, { committed, events: rest, plan: never });
+  expect(undisturbed.logged).toContain('block_reverted');
+  expect(undisturbed.files.index.starting_accounts!.length).toBeGreaterThan(10);
+  for (let seed = firstSeed; seed < firstSeed + casesOf(1); seed++) {
+    const plan = rain(`begun/${committed}/${seed}`);
+    const { files, failed } = runOnCopy(from, { committed, events: rest, plan });
+    expect({ seed, failed }).not.toEqual({ seed, failed: 0 });
+    expect({ seed, files }).toEqual({ seed, files: undisturbed.files });
+  }
+});

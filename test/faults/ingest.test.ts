@@ -3,7 +3,7 @@
  * restart, and in the end index, journal and hook deliveries equal those of an undisturbed run.
  */
 import { afterAll, describe, expect, test } from 'bun:test';
-import { casesOf, firstSeed, timeout } from '../support/property.ts';
+import { casesOf, firstSeed } from '../support/property.ts';
 import { rain, runOnCopy, waysToCommit } from './disturbed-run.ts';
 import { eventRange, template } from './event-range.ts';
 import { never } from './fault-store.ts';
@@ -38,5 +38,5 @@ describe.each(expected)('commits $committed', ({ committed, from, undisturbed })
       expect(words).toEqual(words.map((_, index) => (index % 2 === 0 ? 'service_failing' : 'service_resumed')));
     }
   };
-  test('repeated failures leave the same data as an undisturbed run', disturbs, timeout);
+  test('repeated failures leave the same data as an undisturbed run', disturbs);
 });

@@ -7,7 +7,7 @@ import { expect, test } from 'bun:test';
 import { Prng } from '../../src/devnet/prng.ts';
 import { definition, type HookServer, hookServer, receiver } from '../hooks/server.ts';
 import { simulatedEvents } from '../support/data/ingest.ts';
-import { casesOf, firstSeed, timeout } from '../support/property.ts';
+import { casesOf, firstSeed } from '../support/property.ts';
 import { until } from '../support/time/until.ts';
 import { faults, never } from './fault-store.ts';
 import { processFaults } from './process-faults.ts';
@@ -91,38 +91,34 @@ async function sceneOf(server: HookServer, url: string): Promise<Scene> {
   return { server, hook, job: job.id, delivery, tip };
 }
 
-test(
-  'any failing call under a request is reported in the answer, without details',
-  async () => {
-    let plan = never;
-    using seen = processFaults((call) => plan(call));
-    using target = receiver();
-    await using server = await hookServer({}, undefined, { deliveryRules: { retryCapMs: 10 } });
-    for (const event of events) server.ingest.receive(event);
-    const prng = new Prng(`management/${firstSeed}`);
-    const wrong: object[] = [];
-    for (const [name, request] of Object.entries(requests)) {
-      const right = await sceneOf(server, target.url);
-      const before = seen.calls();
-      const { status, body } = await server.request(...request(right));
-      const calls = seen.calls() - before;
-      if (status >= 300) throw new Error(`${name}: ${status} ${JSON.stringify(body)}`);
-      for (let tried = 0; tried < TRIED; tried++) {
-        const scene = await sceneOf(server, target.url);
-        const fault = prng.pick(faults);
-        const callNumber = seen.calls() + Math.floor(((tried + prng.below(1_000) / 1_000) / TRIED) * calls);
-        let failing = '';
-        plan = ({ number, sql }) => {
-          if (number !== callNumber) return null;
-          failing = sql;
-          return fault;
-        };
-        const answer = await server.request(...request(scene));
-        plan = never;
-        if (answer.status !== 503 && answer.status !== status) wrong.push({ name, failing, fault, ...answer });
-      }
+test('any failing call under a request is reported in the answer, without details', async () => {
+  let plan = never;
+  using seen = processFaults((call) => plan(call));
+  using target = receiver();
+  await using server = await hookServer({}, undefined, { deliveryRules: { retryCapMs: 10 } });
+  for (const event of events) server.ingest.receive(event);
+  const prng = new Prng(`management/${firstSeed}`);
+  const wrong: object[] = [];
+  for (const [name, request] of Object.entries(requests)) {
+    const right = await sceneOf(server, target.url);
+    const before = seen.calls();
+    const { status, body } = await server.request(...request(right));
+    const calls = seen.calls() - before;
+    if (status >= 300) throw new Error(`${name}: ${status} ${JSON.stringify(body)}`);
+    for (let tried = 0; tried < TRIED; tried++) {
+      const scene = await sceneOf(server, target.url);
+      const fault = prng.pick(faults);
+      const callNumber = seen.calls() + Math.floor(((tried + prng.below(1_000) / 1_000) / TRIED) * calls);
+      let failing = '';
+      plan = ({ number, sql }) => {
+        if (number !== callNumber) return null;
+        failing = sql;
+        return fault;
+      };
+      const answer = await server.request(...request(scene));
+      plan = never;
+      if (answer.status !== 503 && answer.status !== status) wrong.push({ name, failing, fault, ...answer });
     }
-    expect(wrong).toEqual([]);
-  },
-  timeout,
-);
+  }
+  expect(wrong).toEqual([]);
+});

@@ -29,7 +29,7 @@ import {
   type Transaction,
   transfer,
 } from '../support/events/handmade.ts';
-import { assertProperty, Seen, timeout } from '../support/property.ts';
+import { assertProperty, Seen } from '../support/property.ts';
 import { problemsIn } from '../support/recounts/recounts.ts';
 
 const network = networkOf(0x8000_0000);
@@ -131,54 +131,50 @@ function withKinds(body: unknown, choose: (below: number) => number): unknown {
   return { ...body, transactions, events };
 }
 
-test(
-  'kinds that no release has are kept, and everything else of the chain is as it would be',
-  async () => {
-    const seen = new Seen({ types: 3, kinds: 3, statuses: 3 });
-    using plain = ingestOf(chain.map(received));
-    const theirs = tables(plain.path);
-    await assertProperty(
-      fc.asyncProperty(fc.infiniteStream(fc.nat()), async (draws) => {
-        const choose = (below: number): number => (draws.next().value ?? 0) % below;
-        // A block is announced the same whenever it is announced.
-        const bodies = new Map<string, string>();
-        const events = chain.map((event) => {
-          if (event.path !== '/new_block') return event;
-          if (!bodies.has(event.body)) bodies.set(event.body, edit(event, (body) => withKinds(body, choose)).body);
-          return { ...event, body: bodies.get(event.body)! };
-        });
-        using directory = ingestOf(events.map(received));
-        expect(problemsIn(directory.path, { deep: silentMachine })).toEqual([]);
-        using db = new Database(indexPath(directory.path), { readonly: true });
-        const row = db
-          .query<Record<string, number>, []>(
-            `SELECT (SELECT count(*) FROM transactions WHERE type = 30) AS types,
+test('kinds that no release has are kept, and everything else of the chain is as it would be', async () => {
+  const seen = new Seen({ types: 3, kinds: 3, statuses: 3 });
+  using plain = ingestOf(chain.map(received));
+  const theirs = tables(plain.path);
+  await assertProperty(
+    fc.asyncProperty(fc.infiniteStream(fc.nat()), async (draws) => {
+      const choose = (below: number): number => (draws.next().value ?? 0) % below;
+      // A block is announced the same whenever it is announced.
+      const bodies = new Map<string, string>();
+      const events = chain.map((event) => {
+        if (event.path !== '/new_block') return event;
+        if (!bodies.has(event.body)) bodies.set(event.body, edit(event, (body) => withKinds(body, choose)).body);
+        return { ...event, body: bodies.get(event.body)! };
+      });
+      using directory = ingestOf(events.map(received));
+      expect(problemsIn(directory.path, { deep: silentMachine })).toEqual([]);
+      using db = new Database(indexPath(directory.path), { readonly: true });
+      const row = db
+        .query<Record<string, number>, []>(
+          `SELECT (SELECT count(*) FROM transactions WHERE type = 30) AS types,
                     (SELECT count(*) FROM events WHERE kind = 0) AS kinds,
                     (SELECT count(*) FROM transactions WHERE status = -4) AS statuses`,
-          )
-          .get()!;
-        for (const [name, count] of Object.entries(row)) seen.add(name, count);
-        const ours = tables(directory.path);
-        const idsOf = ({ transactions = [] }: typeof ours) =>
-          transactions.map((row) => /tx_id=\S+/.exec(row)?.[0]).sort();
-        expect(idsOf(ours)).toEqual(idsOf(theirs));
-        expect(ours.blocks?.length).toBe(theirs.blocks!.length);
-        for (const table of [
-          'burn_rewards',
-          'burn_slot_holders',
-          'pox_transactions',
-          'anchor_burn_blocks',
-          'miner_rewards',
-        ] as const) {
-          expect(ours[table]).toEqual(theirs[table]!);
-        }
-        await everythingIsServed(directory.path, events);
-      }),
-      { seen, cases: 1 },
-    );
-  },
-  timeout,
-);
+        )
+        .get()!;
+      for (const [name, count] of Object.entries(row)) seen.add(name, count);
+      const ours = tables(directory.path);
+      const idsOf = ({ transactions = [] }: typeof ours) =>
+        transactions.map((row) => /tx_id=\S+/.exec(row)?.[0]).sort();
+      expect(idsOf(ours)).toEqual(idsOf(theirs));
+      expect(ours.blocks?.length).toBe(theirs.blocks!.length);
+      for (const table of [
+        'burn_rewards',
+        'burn_slot_holders',
+        'pox_transactions',
+        'anchor_burn_blocks',
+        'miner_rewards',
+      ] as const) {
+        expect(ours[table]).toEqual(theirs[table]!);
+      }
+      await everythingIsServed(directory.path, events);
+    }),
+    { seen, cases: 1 },
+  );
+});
 
 /** Every transaction and its events by every route that shows them, as deliveries and in the words of the console. */
 async function everythingIsServed(directory: string, events: readonly NodeEvent[]): Promise<void> {

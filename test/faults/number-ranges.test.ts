@@ -17,7 +17,7 @@ import { entryOf, openNew } from '../support/data/ingest.ts';
 import { journalRows } from '../support/data/tables.ts';
 import { alice, announcement, block, sponsor, type Transaction, transfer } from '../support/events/handmade.ts';
 import { jsonOf } from '../support/events/payload-text.ts';
-import { casesOf, firstSeed, timeout } from '../support/property.ts';
+import { casesOf, firstSeed } from '../support/property.ts';
 import { problemsIn } from '../support/recounts/recounts.ts';
 
 /** Number of tries for each kind of path, and of requests for each route. */
@@ -143,39 +143,35 @@ async function failuresToRead(directory: string, accepted: readonly NodeEvent[],
   return failed;
 }
 
-test(
-  'an odd number is accepted or rejected by its field, and accepted data can be read',
-  async () => {
-    const prng = new Prng(`odd numbers/${firstSeed}`);
-    const chain = { seed: firstSeed, blocks: 10 * TIMES, accounts: 8, transactionsPerBlock: 3, forkEvery: 5 };
-    using open = openNew();
-    let applied = 0;
-    const receiver = startReceiver({
-      hostname: '127.0.0.1',
-      port: 0,
-      bodyLimit: 10_000_000,
-      intake: eventIntake({
-        receive(event) {
-          const outcome = open.ingest.receive(event);
-          if (outcome === 'applied') applied += 1;
-          return outcome;
-        },
-        log: () => {},
-      }),
+test('an odd number is accepted or rejected by its field, and accepted data can be read', async () => {
+  const prng = new Prng(`odd numbers/${firstSeed}`);
+  const chain = { seed: firstSeed, blocks: 10 * TIMES, accounts: 8, transactionsPerBlock: 3, forkEvery: 5 };
+  using open = openNew();
+  let applied = 0;
+  const receiver = startReceiver({
+    hostname: '127.0.0.1',
+    port: 0,
+    bodyLimit: 10_000_000,
+    intake: eventIntake({
+      receive(event) {
+        const outcome = open.ingest.receive(event);
+        if (outcome === 'applied') applied += 1;
+        return outcome;
+      },
       log: () => {},
-    });
-    try {
-      const accepted = await sent(receiver.url, oddOnes([...devnetEvents(chain)], prng));
-      expect(await failuresToRead(open.directory, accepted, prng)).toEqual([]);
-    } finally {
-      await receiver.stop();
-    }
-    open.ingest.close();
-    expect(journalRows(open.directory)).toHaveLength(entryOf(applied));
-    expect(problemsIn(open.directory, { deep: silentMachine })).toEqual([]);
-  },
-  timeout,
-);
+    }),
+    log: () => {},
+  });
+  try {
+    const accepted = await sent(receiver.url, oddOnes([...devnetEvents(chain)], prng));
+    expect(await failuresToRead(open.directory, accepted, prng)).toEqual([]);
+  } finally {
+    await receiver.stop();
+  }
+  open.ingest.close();
+  expect(journalRows(open.directory)).toHaveLength(entryOf(applied));
+  expect(problemsIn(open.directory, { deep: silentMachine })).toEqual([]);
+});
 
 /** A number of any length up to 64 bits, often one of the ends of a length. */
 function anyU64(prng: Prng): bigint {
@@ -206,29 +202,25 @@ async function paymentOf({ get }: OpenApi, id: string): Promise<Payment | null> 
   };
 }
 
-test(
-  'a signed transaction is answered with the nonces and the fee that it has, or its block is refused by its id',
-  async () => {
-    const prng = new Prng(`odd transactions/${firstSeed}`);
-    using open = openNew();
-    using api = openApi(open.directory);
-    let last = block(null, 'first');
-    open.ingest.receive(last.event);
-    for (let number = 0; number < casesOf(10); number++) {
-      const payment = { nonce: anyU64(prng), sponsorNonce: prng.chance(0.5) ? anyU64(prng) : null, fee: anyU64(prng) };
-      const signed = signedBy(payment);
-      open.ingest.receive(announcement([signed]));
-      expect([null, payment]).toContainEqual(await paymentOf(api, signed.id));
-      const next = block(last, `of ${number}`, [signed]);
-      try {
-        open.ingest.receive(next.event);
-        last = next;
-      } catch (error) {
-        expect({ payment, refused: String(error) }).toEqual({ payment, refused: expect.stringContaining(signed.id) });
-        continue;
-      }
-      expect(await paymentOf(api, signed.id)).toEqual(payment);
+test('a signed transaction is answered with the nonces and the fee that it has, or its block is refused by its id', async () => {
+  const prng = new Prng(`odd transactions/${firstSeed}`);
+  using open = openNew();
+  using api = openApi(open.directory);
+  let last = block(null, 'first');
+  open.ingest.receive(last.event);
+  for (let number = 0; number < casesOf(10); number++) {
+    const payment = { nonce: anyU64(prng), sponsorNonce: prng.chance(0.5) ? anyU64(prng) : null, fee: anyU64(prng) };
+    const signed = signedBy(payment);
+    open.ingest.receive(announcement([signed]));
+    expect([null, payment]).toContainEqual(await paymentOf(api, signed.id));
+    const next = block(last, `of ${number}`, [signed]);
+    try {
+      open.ingest.receive(next.event);
+      last = next;
+    } catch (error) {
+      expect({ payment, refused: String(error) }).toEqual({ payment, refused: expect.stringContaining(signed.id) });
+      continue;
     }
-  },
-  timeout,
-);
+    expect(await paymentOf(api, signed.id)).toEqual(payment);
+  }
+});

@@ -8,7 +8,7 @@ import { received } from '../support/data/ingest.ts';
 import { eventsOf, type Forks, forks } from '../support/events/forked-chain.ts';
 import { canonicalHashes } from '../support/events/from-anywhere.ts';
 import { winningChain } from '../support/events/winning-chain.ts';
-import { assertProperty, Seen, timeout } from '../support/property.ts';
+import { assertProperty, Seen } from '../support/property.ts';
 import { until } from '../support/time/until.ts';
 import { followed, withoutCanonical } from './follow.ts';
 import { payloadMistake } from './schemas.ts';
@@ -48,68 +48,60 @@ const rivals = (seed: number, back: number): Forks => {
 /** Random chains also have winning forks, but not in every run of the test. */
 const overtaken = rivals(0, 1);
 
-test(
-  'a receiver ends with the same transactions as on the canonical chain, for any forks',
-  async () => {
-    const seen = new Seen({ 'payloads with rollbacks': 1 });
-    await assertProperty(
-      fc.asyncProperty(forks(), async (generated) => {
-        const events = eventsOf(generated);
-        await using server = await hookServer();
-        await using straight = await hookServer();
-        const uuid = await register(server);
-        const other = await register(straight);
-        feed(server, events);
-        feed(straight, winningChain(events));
-        const payloads = bodies(server, uuid);
-        const standing = followed(payloads);
-        expect([...standing.values()]).toEqual([...followed(bodies(straight, other)).values()]);
-        const chain = new Set(canonicalHashes(server.ingest));
-        expect([...standing.keys()].filter((hash) => !chain.has(hash))).toEqual([]);
-        if (payloads.some(({ event }) => event.rollback.length > 0)) seen.add('payloads with rollbacks');
-        const status = await server.status(uuid);
-        const delivered = payloads.reduce((sum, { event }) => sum + event.apply.length, 0);
-        expect([status.occurrence_count, status.lag_blocks]).toEqual([delivered, 0]);
-        expect(status.evaluated_block_count).toBeGreaterThanOrEqual(delivered);
-      }),
-      { seen, cases: 1, shrink: false, examples: [[overtaken]] },
-    );
-  },
-  timeout,
-);
+test('a receiver ends with the same transactions as on the canonical chain, for any forks', async () => {
+  const seen = new Seen({ 'payloads with rollbacks': 1 });
+  await assertProperty(
+    fc.asyncProperty(forks(), async (generated) => {
+      const events = eventsOf(generated);
+      await using server = await hookServer();
+      await using straight = await hookServer();
+      const uuid = await register(server);
+      const other = await register(straight);
+      feed(server, events);
+      feed(straight, winningChain(events));
+      const payloads = bodies(server, uuid);
+      const standing = followed(payloads);
+      expect([...standing.values()]).toEqual([...followed(bodies(straight, other)).values()]);
+      const chain = new Set(canonicalHashes(server.ingest));
+      expect([...standing.keys()].filter((hash) => !chain.has(hash))).toEqual([]);
+      if (payloads.some(({ event }) => event.rollback.length > 0)) seen.add('payloads with rollbacks');
+      const status = await server.status(uuid);
+      const delivered = payloads.reduce((sum, { event }) => sum + event.apply.length, 0);
+      expect([status.occurrence_count, status.lag_blocks]).toEqual([delivered, 0]);
+      expect(status.evaluated_block_count).toBeGreaterThanOrEqual(delivered);
+    }),
+    { seen, cases: 1, shrink: false, examples: [[overtaken]] },
+  );
+});
 
-test(
-  'an interrupted hook catches up to the same payloads as an uninterrupted one',
-  async () => {
-    const seen = new Seen({ payloads: 3 });
-    await assertProperty(
-      fc.asyncProperty(forks(), fc.double({ min: 0, max: 1, noNaN: true }), async (generated, share) => {
-        const events = eventsOf(generated);
-        const cut = Math.floor(share * events.length);
-        await using live = await hookServer();
-        await using away = await hookServer();
-        const [first, second] = [await register(live), await register(away)];
-        feed(live, events);
-        feed(away, events.slice(0, cut));
-        const { commands, store } = away.hooks;
-        const record = store.records.find(second, 'default');
-        if (record === undefined) throw new Error('no hook');
-        const task = { of: 'catch_up', hook: record.id, most: 1 } as const;
-        await commands.run('hook.fail', { task, reason: 'for a test' });
-        feed(away, events.slice(cut));
-        const interrupted = { status: 'interrupted', enabled: false, interrupted_reason: 'for a test' };
-        expect(await away.status(second)).toMatchObject(interrupted);
-        await away.setEnabled(second, true);
-        await until(async () => (await away.status(second)).lag_blocks === 0);
-        await until(() => store.records.find(second, 'default')?.stage === 'live');
-        seen.add('payloads', bodies(away, second).length);
-        expect([...followed(bodies(away, second)).values()]).toEqual([...followed(bodies(live, first)).values()]);
-      }),
-      { seen, cases: 1, shrink: false },
-    );
-  },
-  timeout,
-);
+test('an interrupted hook catches up to the same payloads as an uninterrupted one', async () => {
+  const seen = new Seen({ payloads: 3 });
+  await assertProperty(
+    fc.asyncProperty(forks(), fc.double({ min: 0, max: 1, noNaN: true }), async (generated, share) => {
+      const events = eventsOf(generated);
+      const cut = Math.floor(share * events.length);
+      await using live = await hookServer();
+      await using away = await hookServer();
+      const [first, second] = [await register(live), await register(away)];
+      feed(live, events);
+      feed(away, events.slice(0, cut));
+      const { commands, store } = away.hooks;
+      const record = store.records.find(second, 'default');
+      if (record === undefined) throw new Error('no hook');
+      const task = { of: 'catch_up', hook: record.id, most: 1 } as const;
+      await commands.run('hook.fail', { task, reason: 'for a test' });
+      feed(away, events.slice(cut));
+      const interrupted = { status: 'interrupted', enabled: false, interrupted_reason: 'for a test' };
+      expect(await away.status(second)).toMatchObject(interrupted);
+      await away.setEnabled(second, true);
+      await until(async () => (await away.status(second)).lag_blocks === 0);
+      await until(() => store.records.find(second, 'default')?.stage === 'live');
+      seen.add('payloads', bodies(away, second).length);
+      expect([...followed(bodies(away, second)).values()]).toEqual([...followed(bodies(live, first)).values()]);
+    }),
+    { seen, cases: 1, shrink: false },
+  );
+});
 
 test('orphaned blocks from block 1 on are rolled back as delivered, with contract names from block 0', async () => {
   let named = 0;

@@ -15,7 +15,7 @@ import { openApi } from '../support/api/api.ts';
 import { ingestOf, OTHER_IDENTITY, openAt, received, simulatedEvents } from '../support/data/ingest.ts';
 import { snapshotsOf } from '../support/data/snapshots-by.ts';
 import { eventsOf, forks } from '../support/events/forked-chain.ts';
-import { assertProperty, firstSeed, Seen, timeout } from '../support/property.ts';
+import { assertProperty, firstSeed, Seen } from '../support/property.ts';
 import { until } from '../support/time/until.ts';
 import { allOptions, filtersOf, type HookServer, hookServer, NOWHERE, started } from './server.ts';
 
@@ -122,79 +122,75 @@ function changesRoute(
 
 const withoutCursor = ({ change, block }: Change): Change => ({ change, block });
 
-test(
-  'filters match the same changes as chainhooks, and pages and streams have the same sequence',
-  async () => {
-    const seen = new Seen({ matches: 20, rollbacks: 1, 'by principal': 3 });
-    await assertProperty(
-      fc.asyncProperty(forks(), async (generated) => {
-        const events = eventsOf(generated);
-        await using server = await hookServer();
-        const principals = new Set<string>();
-        feed(server, events.slice(0, 3));
-        const get = getFrom(server);
-        const ofSome = (principal: string) => [
-          { type: 'balance_change', principal },
-          { type: 'tenure_change', cause: 'extended' },
-        ];
-        const sets: object[][] = [
-          filtersOf('stx_event', 'contract_call'),
-          filtersOf('contract_log', 'coinbase'),
-          filtersOf('ft_transfer', 'nft_mint', 'contract_deploy'),
-        ];
-        const live = await EventReader.open(server.url, ALL);
-        feed(server, events.slice(3));
-        for (const { block } of await pages(get, ALL)) {
-          for (const { metadata } of block.transactions) principals.add(metadata.sender_address);
-        }
-        const [first, second] = [...principals];
-        if (first !== undefined) sets.push([{ type: 'balance_change', principal: first }]);
-        if (second !== undefined)
-          sets.push(ofSome(second), [
-            { type: 'stx_transfer', sender: second },
-            { type: 'contract_call', sender: first },
-          ]);
+test('filters match the same changes as chainhooks, and pages and streams have the same sequence', async () => {
+  const seen = new Seen({ matches: 20, rollbacks: 1, 'by principal': 3 });
+  await assertProperty(
+    fc.asyncProperty(forks(), async (generated) => {
+      const events = eventsOf(generated);
+      await using server = await hookServer();
+      const principals = new Set<string>();
+      feed(server, events.slice(0, 3));
+      const get = getFrom(server);
+      const ofSome = (principal: string) => [
+        { type: 'balance_change', principal },
+        { type: 'tenure_change', cause: 'extended' },
+      ];
+      const sets: object[][] = [
+        filtersOf('stx_event', 'contract_call'),
+        filtersOf('contract_log', 'coinbase'),
+        filtersOf('ft_transfer', 'nft_mint', 'contract_deploy'),
+      ];
+      const live = await EventReader.open(server.url, ALL);
+      feed(server, events.slice(3));
+      for (const { block } of await pages(get, ALL)) {
+        for (const { metadata } of block.transactions) principals.add(metadata.sender_address);
+      }
+      const [first, second] = [...principals];
+      if (first !== undefined) sets.push([{ type: 'balance_change', principal: first }]);
+      if (second !== undefined)
+        sets.push(ofSome(second), [
+          { type: 'stx_transfer', sender: second },
+          { type: 'contract_call', sender: first },
+        ]);
 
-        // The hooks of a second server see the same blocks, live.
-        await using hooked = await hookServer();
-        const uuids: string[] = [];
-        for (const filters of sets) {
-          uuids.push(await hooked.register(NOWHERE, { ...allOptions, ...started }, filters));
-        }
-        feed(hooked, events);
-        for (const [index, filters] of sets.entries()) {
-          const changes = await pages(get, `${ALL}&${filtersIn(filters)}&limit=7`);
-          expect(changes.map(withoutCursor)).toEqual(notifiedChanges(hooked, uuids[index]!));
-          seen.add('matches', changes.length);
-          if (index >= 3) seen.add('by principal', changes.length);
-          seen.add('rollbacks', changes.filter(({ change }) => change === 'rollback').length);
-        }
+      // The hooks of a second server see the same blocks, live.
+      await using hooked = await hookServer();
+      const uuids: string[] = [];
+      for (const filters of sets) {
+        uuids.push(await hooked.register(NOWHERE, { ...allOptions, ...started }, filters));
+      }
+      feed(hooked, events);
+      for (const [index, filters] of sets.entries()) {
+        const changes = await pages(get, `${ALL}&${filtersIn(filters)}&limit=7`);
+        expect(changes.map(withoutCursor)).toEqual(notifiedChanges(hooked, uuids[index]!));
+        seen.add('matches', changes.length);
+        if (index >= 3) seen.add('by principal', changes.length);
+        seen.add('rollbacks', changes.filter(({ change }) => change === 'rollback').length);
+      }
 
-        const whole = await pages(get, ALL);
-        await until(() => live.changes.length >= whole.length);
-        expect(live.changes).toEqual(whole);
-        live.leave();
-        const middle = whole[Math.floor(whole.length / 2)]?.cursor;
-        if (middle === undefined) return;
-        const resumed = await EventReader.open(server.url, ALL, { 'last-event-id': middle });
-        const rest = whole.slice(Math.floor(whole.length / 2) + 1);
-        await until(() => resumed.changes.length >= rest.length);
-        expect(resumed.changes).toEqual(rest);
-        resumed.leave();
-        const waited: Change[] = [];
-        for (let cursor = middle; waited.length < rest.length; ) {
-          const body = (await (await get(`${PATH}?after=${cursor}&${ALL}&wait=30&limit=1`)).json()) as Change;
-          waited.push(...body.results);
-          cursor = body.next;
-        }
-        expect(waited).toEqual(rest);
-      }),
-      // With this seed, one round of cases meets every situation.
-      { seen, cases: 2, shrink: false, seed: firstSeed + 4 },
-    );
-  },
-  timeout,
-);
+      const whole = await pages(get, ALL);
+      await until(() => live.changes.length >= whole.length);
+      expect(live.changes).toEqual(whole);
+      live.leave();
+      const middle = whole[Math.floor(whole.length / 2)]?.cursor;
+      if (middle === undefined) return;
+      const resumed = await EventReader.open(server.url, ALL, { 'last-event-id': middle });
+      const rest = whole.slice(Math.floor(whole.length / 2) + 1);
+      await until(() => resumed.changes.length >= rest.length);
+      expect(resumed.changes).toEqual(rest);
+      resumed.leave();
+      const waited: Change[] = [];
+      for (let cursor = middle; waited.length < rest.length; ) {
+        const body = (await (await get(`${PATH}?after=${cursor}&${ALL}&wait=30&limit=1`)).json()) as Change;
+        waited.push(...body.results);
+        cursor = body.next;
+      }
+      expect(waited).toEqual(rest);
+    }),
+    // With this seed, one round of cases meets every situation.
+    { seen, cases: 2, shrink: false, seed: firstSeed + 4 },
+  );
+});
 
 const chain = [
   ...devnetEvents({ seed: 5, blocks: 30, accounts: 8, transactionsPerBlock: 3, forkEvery: 6, forkDepth: 2 }),

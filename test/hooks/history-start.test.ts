@@ -8,7 +8,7 @@ import { beginnings } from '../support/events/beginning.ts';
 import { eventsOf, forks } from '../support/events/forked-chain.ts';
 import { canonicalHashes, fromAnywhere } from '../support/events/from-anywhere.ts';
 import { block, hashOf, receipt } from '../support/events/handmade.ts';
-import { assertProperty, firstSeed, Seen, timeout } from '../support/property.ts';
+import { assertProperty, firstSeed, Seen } from '../support/property.ts';
 import { until } from '../support/time/until.ts';
 import { CONSUMER, directHooks } from './direct.ts';
 import { appliedHeights, definition, everything, NOWHERE, receiver, started } from './server.ts';
@@ -60,44 +60,40 @@ interface Notification {
   transactions: object[];
 }
 
-test(
-  'a hook gets each joining and leaving block once while the index repeatedly starts at new heights',
-  async () => {
-    const seen = new Seen({ again: 2, rollbacks: 8, held: 12 });
-    await assertProperty(
-      fc.asyncProperty(forks(), fc.nat(), async (generated, choice) => {
-        await using direct = directHooks();
-        const uuid = await direct.register(definition(NOWHERE, everything, started));
-        const { stream, give } = fromAnywhere(eventsOf(generated), choice);
-        let start = 0;
-        for (const event of stream) {
-          give(direct.ingest, event);
-          direct.ingest.publish();
-          const next = direct.ingest.history.bottom();
-          if (start > 0 && next !== start) seen.add('again');
-          start = next;
+test('a hook gets each joining and leaving block once while the index repeatedly starts at new heights', async () => {
+  const seen = new Seen({ again: 2, rollbacks: 8, held: 12 });
+  await assertProperty(
+    fc.asyncProperty(forks(), fc.nat(), async (generated, choice) => {
+      await using direct = directHooks();
+      const uuid = await direct.register(definition(NOWHERE, everything, started));
+      const { stream, give } = fromAnywhere(eventsOf(generated), choice);
+      let start = 0;
+      for (const event of stream) {
+        give(direct.ingest, event);
+        direct.ingest.publish();
+        const next = direct.ingest.history.bottom();
+        if (start > 0 && next !== start) seen.add('again');
+        start = next;
+      }
+      const chain: string[] = [];
+      const matched = new Set<string>();
+      for (const { id } of direct.deliveries(uuid)) {
+        const { event } = JSON.parse(direct.hooks.store.deliveries.body(id) ?? 'null');
+        for (const { block_identifier } of event.rollback as Notification[]) {
+          expect(chain.pop()).toBe(block_identifier.hash);
+          seen.add('rollbacks');
         }
-        const chain: string[] = [];
-        const matched = new Set<string>();
-        for (const { id } of direct.deliveries(uuid)) {
-          const { event } = JSON.parse(direct.hooks.store.deliveries.body(id) ?? 'null');
-          for (const { block_identifier } of event.rollback as Notification[]) {
-            expect(chain.pop()).toBe(block_identifier.hash);
-            seen.add('rollbacks');
-          }
-          for (const { block_identifier } of event.apply as Notification[]) {
-            expect(chain).not.toContain(block_identifier.hash);
-            chain.push(block_identifier.hash);
-            matched.add(block_identifier.hash);
-          }
+        for (const { block_identifier } of event.apply as Notification[]) {
+          expect(chain).not.toContain(block_identifier.hash);
+          chain.push(block_identifier.hash);
+          matched.add(block_identifier.hash);
         }
-        // Blocks without a match are omitted.
-        expect(chain).toEqual(canonicalHashes(direct.ingest).filter((hash) => matched.has(hash)));
-        seen.add('held', chain.length);
-      }),
-      // With this seed, one round of cases meets every situation.
-      { seen, cases: 8, shrink: false, seed: firstSeed + 4 },
-    );
-  },
-  timeout,
-);
+      }
+      // Blocks without a match are omitted.
+      expect(chain).toEqual(canonicalHashes(direct.ingest).filter((hash) => matched.has(hash)));
+      seen.add('held', chain.length);
+    }),
+    // With this seed, one round of cases meets every situation.
+    { seen, cases: 8, shrink: false, seed: firstSeed + 4 },
+  );
+});

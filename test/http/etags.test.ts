@@ -28,7 +28,7 @@ import {
 import { addOldNames } from '../support/events/old-names.ts';
 import { candidatesOf } from '../support/generate/example-candidates.ts';
 import { targetOf } from '../support/generate/examples.ts';
-import { assertProperty, isFullRun, Seen, timeout } from '../support/property.ts';
+import { assertProperty, isFullRun, Seen } from '../support/property.ts';
 
 const LIST = '/extended/v3/transactions';
 const MEMPOOL = '/extended/v3/mempool/transactions';
@@ -301,38 +301,34 @@ async function targetsOf(events: readonly NodeEvent[], prng: Prng): Promise<stri
 /** Number of events at the end of the chain. After each one, the test requests every target. */
 const LOOKS = isFullRun ? 15 : 5;
 
-test(
-  'each ETag of a URL belongs to one answer while blocks, forks and pending transactions arrive',
-  async () => {
-    const seen = new Seen({ 'a tag that changes': 100, 'a tag that stays': 100 });
-    await assertProperty(
-      fc.asyncProperty(fc.nat({ max: 10_000 }), async (seed) => {
-        const options = { blocks: 30, accounts: 6, transactionsPerBlock: 4, staking: 20, forkEvery: 6 };
-        const events = [...devnetEvents({ seed, ...options })];
-        const targets = await targetsOf(events, new Prng(`etags ${seed}`));
-        using directory = emptyDirectory();
-        /** Answers by target and tag, and the last tag of each target. */
-        const [answers, last] = [new Map<string, string>(), new Map<string, string>()];
-        using open = openAt(directory.path);
-        for (const [index, event] of events.entries()) {
-          open.ingest.receive(received(event));
-          if (index < events.length - LOOKS) continue;
-          // Another program starts with an empty cache.
-          using api = openApi(directory.path, undefined, { checkResponses: false });
-          for (const target of targets) {
-            const response = await api.get(target);
-            const [tag, answer] = [response.headers.get('etag'), `${response.status} ${await response.text()}`];
-            if (tag === null) continue;
-            const key = `${target} ${tag}`;
-            expect({ target, tag, answer: answers.get(key) ?? answer }).toEqual({ target, tag, answer });
-            if (last.has(target)) seen.add(answers.has(key) ? 'a tag that stays' : 'a tag that changes');
-            answers.set(key, answer);
-            last.set(target, tag);
-          }
+test('each ETag of a URL belongs to one answer while blocks, forks and pending transactions arrive', async () => {
+  const seen = new Seen({ 'a tag that changes': 100, 'a tag that stays': 100 });
+  await assertProperty(
+    fc.asyncProperty(fc.nat({ max: 10_000 }), async (seed) => {
+      const options = { blocks: 30, accounts: 6, transactionsPerBlock: 4, staking: 20, forkEvery: 6 };
+      const events = [...devnetEvents({ seed, ...options })];
+      const targets = await targetsOf(events, new Prng(`etags ${seed}`));
+      using directory = emptyDirectory();
+      /** Answers by target and tag, and the last tag of each target. */
+      const [answers, last] = [new Map<string, string>(), new Map<string, string>()];
+      using open = openAt(directory.path);
+      for (const [index, event] of events.entries()) {
+        open.ingest.receive(received(event));
+        if (index < events.length - LOOKS) continue;
+        // Another program starts with an empty cache.
+        using api = openApi(directory.path, undefined, { checkResponses: false });
+        for (const target of targets) {
+          const response = await api.get(target);
+          const [tag, answer] = [response.headers.get('etag'), `${response.status} ${await response.text()}`];
+          if (tag === null) continue;
+          const key = `${target} ${tag}`;
+          expect({ target, tag, answer: answers.get(key) ?? answer }).toEqual({ target, tag, answer });
+          if (last.has(target)) seen.add(answers.has(key) ? 'a tag that stays' : 'a tag that changes');
+          answers.set(key, answer);
+          last.set(target, tag);
         }
-      }),
-      { seen, cases: 0.1, shrink: false },
-    );
-  },
-  timeout,
-);
+      }
+    }),
+    { seen, cases: 0.1, shrink: false },
+  );
+});

@@ -26,7 +26,7 @@ import type { Reader } from '../../src/store/read/index-reader.ts';
 import { openNew, received } from '../support/data/ingest.ts';
 import { watchedSnapshots } from '../support/data/watched-snapshots.ts';
 import { eventsOf, type Forks, forks } from '../support/events/forked-chain.ts';
-import { assertProperty, Seen, timeout } from '../support/property.ts';
+import { assertProperty, Seen } from '../support/property.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: messages and answers are read member by member.
 type Json = any;
@@ -234,61 +234,57 @@ async function compareTheRest(read: Reader, lastMessages: LastMessages, { addres
   expect(canonicalIn(lastMessages.nftEvents, ({ canonical }) => canonical)).toEqual(await nftEventsOf(read));
 }
 
-test(
-  "the last messages equal the API's answers after every change of the tip",
-  async () => {
-    const seen = new Seen({
-      block: 20,
-      tx_update: 20,
-      address_tx_update: 20,
-      address_balance_update: 20,
-      nft_event: 20,
-      nft_asset_event: 20,
-      nft_collection_event: 20,
-      orphaned: 3,
-      undone: 10,
-      undone_token: 3,
-      rewards: 3,
-      unlocks: 1,
-    });
-    await assertProperty(
-      fc.asyncProperty(forks(), async (world: Forks) => {
-        const events = eventsOf(world);
-        const subjects = subjectsOf(events);
-        using open = openNew();
-        using snapshots = watchedSnapshots(open.directory);
-        const all = createSubscriptions();
-        const lastMessages = new LastMessages(seen);
-        const messagesOf = changeMessages(all);
-        for (const topic of topicsOf(subjects)) {
-          all.add({ deliver: (message) => lastMessages.deliver(message, topic.key) }, topic, topic.key);
-        }
-        let newest = 0;
-        for (const [index, event] of events.entries()) {
-          open.ingest.receive(received(event));
-          await snapshots.readLong(async (read) => {
-            if (index === 0) await lastMessages.begin(read, subjects);
-            const changes = read.changes.after(newest, NO_LIMIT);
-            for (const change of changes) {
-              newest = change.id;
-              for await (const message of messagesOf(read, change)) all.publish(message);
-            }
-            compareBalances(read, lastMessages, subjects);
-            const isFork = changes.some(({ kind }) => kind === 'undone');
-            if (isFork || index === events.length - 1) await compareTheRest(read, lastMessages, subjects);
-          });
-        }
-      }),
-      {
-        seen,
-        cases: 3,
-        shrink: false,
-        examples: fc
-          .sample(forks(), { numRuns: 10, seed: 1_306_253_083 })
-          .slice(7)
-          .map((example): [Forks] => [example]),
-      },
-    );
-  },
-  timeout,
-);
+test("the last messages equal the API's answers after every change of the tip", async () => {
+  const seen = new Seen({
+    block: 20,
+    tx_update: 20,
+    address_tx_update: 20,
+    address_balance_update: 20,
+    nft_event: 20,
+    nft_asset_event: 20,
+    nft_collection_event: 20,
+    orphaned: 3,
+    undone: 10,
+    undone_token: 3,
+    rewards: 3,
+    unlocks: 1,
+  });
+  await assertProperty(
+    fc.asyncProperty(forks(), async (world: Forks) => {
+      const events = eventsOf(world);
+      const subjects = subjectsOf(events);
+      using open = openNew();
+      using snapshots = watchedSnapshots(open.directory);
+      const all = createSubscriptions();
+      const lastMessages = new LastMessages(seen);
+      const messagesOf = changeMessages(all);
+      for (const topic of topicsOf(subjects)) {
+        all.add({ deliver: (message) => lastMessages.deliver(message, topic.key) }, topic, topic.key);
+      }
+      let newest = 0;
+      for (const [index, event] of events.entries()) {
+        open.ingest.receive(received(event));
+        await snapshots.readLong(async (read) => {
+          if (index === 0) await lastMessages.begin(read, subjects);
+          const changes = read.changes.after(newest, NO_LIMIT);
+          for (const change of changes) {
+            newest = change.id;
+            for await (const message of messagesOf(read, change)) all.publish(message);
+          }
+          compareBalances(read, lastMessages, subjects);
+          const isFork = changes.some(({ kind }) => kind === 'undone');
+          if (isFork || index === events.length - 1) await compareTheRest(read, lastMessages, subjects);
+        });
+      }
+    }),
+    {
+      seen,
+      cases: 3,
+      shrink: false,
+      examples: fc
+        .sample(forks(), { numRuns: 10, seed: 1_306_253_083 })
+        .slice(7)
+        .map((example): [Forks] => [example]),
+    },
+  );
+});

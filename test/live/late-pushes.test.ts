@@ -8,7 +8,7 @@ import type { Snapshots } from '../../src/store/read/snapshots.ts';
 import { openNew, received } from '../support/data/ingest.ts';
 import { watchedSnapshots } from '../support/data/watched-snapshots.ts';
 import { eventsOf, type Forks, forks } from '../support/events/forked-chain.ts';
-import { assertProperty, Seen, timeout } from '../support/property.ts';
+import { assertProperty, Seen } from '../support/property.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: pushes are looked at member by member.
 type Push = { method: string; params: any };
@@ -59,36 +59,32 @@ function surplus(pushed: readonly string[], happened: readonly string[]): string
   return pushed.filter((text) => rest.get(text)?.pop() === undefined);
 }
 
-test(
-  'a client gets the same pushes, whether it learns of a change late or at once',
-  async () => {
-    const seen = new Seen({ blocks: 20, beside: 3, twice: 1, states: 20, moves: 20 });
-    await assertProperty(
-      fc.asyncProperty(forks(), fc.integer({ min: 2, max: 60 }), async (world: Forks, atOnce: number) => {
-        using open = openNew();
-        using snapshots = watchedSnapshots(open.directory);
-        const [soon, late] = [listener(snapshots), listener(snapshots)];
-        for (const [index, event] of eventsOf(world).entries()) {
-          open.ingest.receive(received(event));
-          await soon.hear();
-          if (index % atOnce === 0) await late.hear();
-        }
-        await late.hear();
-        expect(blocksIn(late.heard)).toEqual(blocksIn(soon.heard));
-        const pending = ['mempool', 'tx_update'];
-        const moves = ['address_tx_update', 'nft_event'];
-        for (const methods of [pending, moves]) {
-          expect(surplus(statesIn(late.heard, methods), statesIn(soon.heard, methods))).toEqual([]);
-        }
-        const blocks = blocksIn(soon.heard);
-        seen.add('blocks', blocks.length);
-        seen.add('beside', blocks.filter(({ canonical }) => !canonical).length);
-        seen.add('twice', blocks.length - new Set(blocks.map(({ hash }) => hash)).size);
-        seen.add('states', statesIn(late.heard, pending).length);
-        seen.add('moves', statesIn(late.heard, moves).length);
-      }),
-      { seen, cases: 1, examples: fc.sample(fc.tuple(forks(), fc.constant(7)), { numRuns: 3, seed: 1 }) },
-    );
-  },
-  timeout,
-);
+test('a client gets the same pushes, whether it learns of a change late or at once', async () => {
+  const seen = new Seen({ blocks: 20, beside: 3, twice: 1, states: 20, moves: 20 });
+  await assertProperty(
+    fc.asyncProperty(forks(), fc.integer({ min: 2, max: 60 }), async (world: Forks, atOnce: number) => {
+      using open = openNew();
+      using snapshots = watchedSnapshots(open.directory);
+      const [soon, late] = [listener(snapshots), listener(snapshots)];
+      for (const [index, event] of eventsOf(world).entries()) {
+        open.ingest.receive(received(event));
+        await soon.hear();
+        if (index % atOnce === 0) await late.hear();
+      }
+      await late.hear();
+      expect(blocksIn(late.heard)).toEqual(blocksIn(soon.heard));
+      const pending = ['mempool', 'tx_update'];
+      const moves = ['address_tx_update', 'nft_event'];
+      for (const methods of [pending, moves]) {
+        expect(surplus(statesIn(late.heard, methods), statesIn(soon.heard, methods))).toEqual([]);
+      }
+      const blocks = blocksIn(soon.heard);
+      seen.add('blocks', blocks.length);
+      seen.add('beside', blocks.filter(({ canonical }) => !canonical).length);
+      seen.add('twice', blocks.length - new Set(blocks.map(({ hash }) => hash)).size);
+      seen.add('states', statesIn(late.heard, pending).length);
+      seen.add('moves', statesIn(late.heard, moves).length);
+    }),
+    { seen, cases: 1, examples: fc.sample(fc.tuple(forks(), fc.constant(7)), { numRuns: 3, seed: 1 }) },
+  );
+});

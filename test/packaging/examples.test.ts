@@ -80,7 +80,7 @@ function typeErrors(...names: string[]): unknown[] {
 }
 
 /** The command line of a test run that no busy machine is too slow for. */
-const TESTS = ['test', '--timeout', '3600000'];
+const TESTS = ['test', '--timeout', '300000'];
 
 /** The parts of a contract that don't depend on the place of the project. */
 const withoutPath = ({ path: _, ...contract }: ProjectContract) => contract;
@@ -102,7 +102,7 @@ describeWith('Clarity', hasClarity, () => {
     const [first, ...others] = NAMES.map((name) => readFileSync(join(dirOf(name), 'Clarinet.toml'), 'utf8'));
     const contracts = others.map((manifest) => manifest.slice(manifest.indexOf('[contracts.')));
     writeFileSync(join(dirOf('all'), 'Clarinet.toml'), [first, ...contracts].join('\n'));
-    chain = await startDevnet({ executable, clarity: dirOf('all'), limitMs: 3_600_000 });
+    chain = await startDevnet({ executable, clarity: dirOf('all'), limitMs: 300_000 });
     const ready = JSON.stringify({ api: chain.url, accounts: projectOf('all').accounts.map(nameAndAddress) });
     sharesChain = { STACKSIDE_EXECUTABLE: script(dirOf('shared'), `echo '${ready}'; read line`) };
   });

@@ -5,7 +5,7 @@
  */
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { assertSeeds, Seen, timeout } from '../support/property.ts';
+import { assertSeeds, Seen } from '../support/property.ts';
 import { anyChain, type Case, cases } from './case.ts';
 import { run } from './run.ts';
 
@@ -186,19 +186,15 @@ const casesThatOnceFailed: Case[] = [
   },
 ];
 
-test(
-  'under any disturbances, the laws hold in the end',
-  async () => {
-    const seen = new Seen({ 'events of the trace': 20 });
-    await assertSeeds(
-      fc.asyncProperty(cases(), async (testCase) => {
-        seen.add('events of the trace', (await run(testCase)).length);
-      }),
-      { seen, cases: 1, examples: casesThatOnceFailed.map((testCase): [Case] => [testCase]), shrinkFor: SHRINK_FOR },
-    );
-  },
-  timeout,
-);
+test('under any disturbances, the laws hold in the end', async () => {
+  const seen = new Seen({ 'events of the trace': 20 });
+  await assertSeeds(
+    fc.asyncProperty(cases(), async (testCase) => {
+      seen.add('events of the trace', (await run(testCase)).length);
+    }),
+    { seen, cases: 1, examples: casesThatOnceFailed.map((testCase): [Case] => [testCase]), shrinkFor: SHRINK_FOR },
+  );
+});
 
 /** Two machines are lost. The first is restored to an earlier entry, the second to the end of its archive, which has a base. */
 const twiceLost: Case = {
@@ -238,50 +234,42 @@ const lostWhileUploading: Case = {
   ],
 };
 
-test(
-  "after the loss of a machine, another one has the archive's data, and the laws hold",
-  async () => {
-    const seen = new Seen({ archive_base_made: 1, 'restored to its end': 1, 'restored to an earlier entry': 1 });
-    await assertSeeds(
-      fc.asyncProperty(cases(anyChain, true), async (testCase) => {
-        for (const line of await run(testCase)) {
-          if (line.endsWith(' archive_base_made')) seen.add('archive_base_made');
-          if (line.includes(' restored ')) {
-            seen.add(line.endsWith('undefined') ? 'restored to its end' : 'restored to an earlier entry');
-          }
+test("after the loss of a machine, another one has the archive's data, and the laws hold", async () => {
+  const seen = new Seen({ archive_base_made: 1, 'restored to its end': 1, 'restored to an earlier entry': 1 });
+  await assertSeeds(
+    fc.asyncProperty(cases(anyChain, true), async (testCase) => {
+      for (const line of await run(testCase)) {
+        if (line.endsWith(' archive_base_made')) seen.add('archive_base_made');
+        if (line.includes(' restored ')) {
+          seen.add(line.endsWith('undefined') ? 'restored to its end' : 'restored to an earlier entry');
         }
-      }),
-      { seen, cases: 1, examples: [[twiceLost], [lostWhileUploading]], shrinkFor: SHRINK_FOR },
-    );
-  },
-  timeout,
-);
+      }
+    }),
+    { seen, cases: 1, examples: [[twiceLost], [lostWhileUploading]], shrinkFor: SHRINK_FOR },
+  );
+});
 
-test(
-  'a broken law names its seed, and is shrunk to the smallest case; the same case has the same trace',
-  async () => {
-    const traces: { testCase: Case; trace: string[] }[] = [];
-    const nothingIsReverted = fc.asyncProperty(cases(CHAIN_WITH_FORKS), async (testCase) => {
-      const trace = await run(testCase);
-      traces.push({ testCase, trace });
-      expect(trace.filter((line) => line.endsWith('block_reverted'))).toEqual([]);
-    });
-    // The limit only ends a hang: to get there takes a few runs.
-    const shrunk = assertSeeds(nothingIsReverted, {
-      always: 'the property is to fail',
-      cases: 1,
-      seed: 15,
-      shrinkFor: 600_000,
-    });
-    const failure = await shrunk.then(
-      () => 'nothing was broken',
-      ({ message }: Error) => message,
-    );
-    expect(failure).toContain('seed: 15,');
-    expect(failure).toContain('"disturbances":[],"clients":[],"readers":0,');
-    expect(failure).toContain('block_reverted');
-    // The case was run again before it was shrunk.
-    expect(traces[1]).toEqual(traces[0]!);
-  },
-  timeout,
-);
+test('a broken law names its seed, and is shrunk to the smallest case; the same case has the same trace', async () => {
+  const traces: { testCase: Case; trace: string[] }[] = [];
+  const nothingIsReverted = fc.asyncProperty(cases(CHAIN_WITH_FORKS), async (testCase) => {
+    const trace = await run(testCase);
+    traces.push({ testCase, trace });
+    expect(trace.filter((line) => line.endsWith('block_reverted'))).toEqual([]);
+  });
+  // The limit only ends a hang: to get there takes a few runs.
+  const shrunk = assertSeeds(nothingIsReverted, {
+    always: 'the property is to fail',
+    cases: 1,
+    seed: 15,
+    shrinkFor: 600_000,
+  });
+  const failure = await shrunk.then(
+    () => 'nothing was broken',
+    ({ message }: Error) => message,
+  );
+  expect(failure).toContain('seed: 15,');
+  expect(failure).toContain('"disturbances":[],"clients":[],"readers":0,');
+  expect(failure).toContain('block_reverted');
+  // The case was run again before it was shrunk.
+  expect(traces[1]).toEqual(traces[0]!);
+});

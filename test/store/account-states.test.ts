@@ -13,7 +13,7 @@ import { dataDirectory } from '../support/data/data-directory.ts';
 import { storedEffects } from '../support/data/stored-effects.ts';
 import { tablesThrough } from '../support/data/tables.ts';
 import { blocks as anyBlocks } from '../support/events/arbitrary-block.ts';
-import { assertProperty, Seen, timeout } from '../support/property.ts';
+import { assertProperty, Seen } from '../support/property.ts';
 import { checkpointProblems } from '../support/recounts/checkpoints.ts';
 
 const CASES = 6;
@@ -103,43 +103,39 @@ function accountsOf(db: Database, height: number): Record<string, Account> {
   );
 }
 
-test(
-  "accounts at any height equal a recount of the blocks up to it, and undone blocks keep the other chain's checkpoints",
-  () => {
-    using directory = dataDirectory();
-    using db = openWriter(directory.path);
-    const seen = new Seen({ checkpoints: CASES / 2, tokenCheckpoints: CASES / 2 });
-    assertProperty(
-      fc.property(blocks, fc.integer({ min: 1, max: 7 }), (chain, every) => {
-        db.run('BEGIN');
-        try {
-          const apply = storedEffects(db, { checkpointEvery: every });
-          const stages = [tablesThrough(db)];
-          for (const block of chain) {
-            apply(effectsOf(block));
-            stages.push(tablesThrough(db));
-          }
-          const last = stages.at(-1);
-          seen.add('checkpoints', last?.account_checkpoints?.length);
-          seen.add('tokenCheckpoints', last?.token_checkpoints?.length);
-          expect([...checkpointProblems(db, every)]).toEqual([]);
-          for (const [index, { height }] of chain.entries()) {
-            for (const [principal, account] of Object.entries(accountsOf(db, height))) {
-              const expected = accountAfter(chain.slice(0, index + 1), principal);
-              expect({ height, principal, account }).toEqual({ height, principal, account: expected });
-            }
-          }
-          for (const block of chain.toReversed()) {
-            expect(tablesThrough(db)).toEqual(stages.pop()!);
-            apply(reverseEffects(effectsOf(block)));
-          }
-          expect(tablesThrough(db)).toEqual(stages.pop()!);
-        } finally {
-          db.run('ROLLBACK');
+test("accounts at any height equal a recount of the blocks up to it, and undone blocks keep the other chain's checkpoints", () => {
+  using directory = dataDirectory();
+  using db = openWriter(directory.path);
+  const seen = new Seen({ checkpoints: CASES / 2, tokenCheckpoints: CASES / 2 });
+  assertProperty(
+    fc.property(blocks, fc.integer({ min: 1, max: 7 }), (chain, every) => {
+      db.run('BEGIN');
+      try {
+        const apply = storedEffects(db, { checkpointEvery: every });
+        const stages = [tablesThrough(db)];
+        for (const block of chain) {
+          apply(effectsOf(block));
+          stages.push(tablesThrough(db));
         }
-      }),
-      { seen, cases: CASES },
-    );
-  },
-  timeout,
-);
+        const last = stages.at(-1);
+        seen.add('checkpoints', last?.account_checkpoints?.length);
+        seen.add('tokenCheckpoints', last?.token_checkpoints?.length);
+        expect([...checkpointProblems(db, every)]).toEqual([]);
+        for (const [index, { height }] of chain.entries()) {
+          for (const [principal, account] of Object.entries(accountsOf(db, height))) {
+            const expected = accountAfter(chain.slice(0, index + 1), principal);
+            expect({ height, principal, account }).toEqual({ height, principal, account: expected });
+          }
+        }
+        for (const block of chain.toReversed()) {
+          expect(tablesThrough(db)).toEqual(stages.pop()!);
+          apply(reverseEffects(effectsOf(block)));
+        }
+        expect(tablesThrough(db)).toEqual(stages.pop()!);
+      } finally {
+        db.run('ROLLBACK');
+      }
+    }),
+    { seen, cases: CASES },
+  );
+});

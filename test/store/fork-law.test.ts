@@ -27,7 +27,7 @@ import { blocks as anyBlocks } from '../support/events/arbitrary-block.ts';
 import { type Forks, forks, grown } from '../support/events/forked-chain.ts';
 import { mempoolModel, noncesOf, spendsOf } from '../support/events/mempool-model.ts';
 import { BlockTree, BurnTree, treesOf, winningChain } from '../support/events/winning-chain.ts';
-import { assertProperty, assertSeeds, isFullRun, Seen, timeout } from '../support/property.ts';
+import { assertProperty, assertSeeds, isFullRun, Seen } from '../support/property.ts';
 import { problemsIn } from '../support/recounts/recounts.ts';
 
 /** Shrunk cases of fixed failures; each law tries them first. */
@@ -134,28 +134,24 @@ test('every table of the index is compared by the fork law or is left out of it 
   expect([...Object.keys(besideTheChain), ...Object.keys(tables(open.directory))].sort()).toEqual(named.sort());
 });
 
-test(
-  'any stream of events with forks ends in the tables of its winning chain',
-  () => {
-    const seen = new Seen({ blocks: 10, 'orphaned blocks': 2, 'empty balances of tokens': 1 });
-    assertProperty(
-      fc.property(forks(), (generated) => {
-        const events = eventsOf(generated);
-        const straight = winningChain(events);
-        const expected = outcomeOf(straight).tables;
-        const blocksIn = (list: readonly NodeEvent[]) => new Set(list.filter(({ path }) => path === '/new_block')).size;
-        seen.add('blocks', blocksIn(straight));
-        seen.add('orphaned blocks', blocksIn(events) - blocksIn(straight));
-        seen.add('empty balances of tokens', (expected.ft_balances ?? []).filter(hasNoBalance).length);
-        const forked = outcomeOfForks(generated);
-        expect(forked.problems).toEqual([]);
-        expect(forked.tables).toEqual(expected);
-      }),
-      { seen, ...settings },
-    );
-  },
-  timeout,
-);
+test('any stream of events with forks ends in the tables of its winning chain', () => {
+  const seen = new Seen({ blocks: 10, 'orphaned blocks': 2, 'empty balances of tokens': 1 });
+  assertProperty(
+    fc.property(forks(), (generated) => {
+      const events = eventsOf(generated);
+      const straight = winningChain(events);
+      const expected = outcomeOf(straight).tables;
+      const blocksIn = (list: readonly NodeEvent[]) => new Set(list.filter(({ path }) => path === '/new_block')).size;
+      seen.add('blocks', blocksIn(straight));
+      seen.add('orphaned blocks', blocksIn(events) - blocksIn(straight));
+      seen.add('empty balances of tokens', (expected.ft_balances ?? []).filter(hasNoBalance).length);
+      const forked = outcomeOfForks(generated);
+      expect(forked.problems).toEqual([]);
+      expect(forked.tables).toEqual(expected);
+    }),
+    { seen, ...settings },
+  );
+});
 
 /** Returns the kinds of assets whose balance a block empties. */
 function emptiedBy(chain: SimulatedChain, indexBlockHash: string): Set<'stx' | 'ft' | 'nft'> {
@@ -186,283 +182,250 @@ function* revertedBranches(events: readonly NodeEvent[]): Generator<string[]> {
   }
 }
 
-test(
-  'the generated streams hold deep forks, branches that win again, forks of Bitcoin and reverted blocks that emptied balances',
-  () => {
-    const seen = { deepest: 0, wonAgain: 0, bitcoinForks: 0, repeated: 0, stx: 0, ft: 0, nft: 0 };
-    for (const generated of fc.sample(forks(), { numRuns: 16, seed: 1 })) {
-      const { chain, events } = grown(generated);
-      const orphaned = [...revertedBranches(events)];
-      const hashes = orphaned.flat();
-      seen.deepest = Math.max(seen.deepest, ...orphaned.map(({ length }) => length));
-      seen.wonAgain += hashes.length - new Set(hashes).size;
-      const { burnBlocks } = treesOf(events);
-      if (burnBlocks.blocks.size > burnBlocks.chain().length) seen.bitcoinForks += 1;
-      if (new Set(events).size < events.length) seen.repeated += 1;
-      for (const asset of new Set(hashes.flatMap((hash) => [...emptiedBy(chain, hash)]))) seen[asset] += 1;
-    }
-    expect(seen.deepest).toBeGreaterThanOrEqual(12);
-    expect(seen.wonAgain).toBeGreaterThan(3);
-    for (const streams of [seen.bitcoinForks, seen.repeated]) expect(streams).toBeGreaterThan(2);
-    for (const streams of [seen.stx, seen.ft, seen.nft]) expect(streams).toBeGreaterThan(0);
-    const { chain, events } = grown(revertedEmptying);
-    const emptied = [...revertedBranches(events)].flat().flatMap((hash) => [...emptiedBy(chain, hash)]);
-    expect(new Set(emptied)).toEqual(new Set(['stx', 'ft', 'nft']));
-  },
-  timeout,
-);
+test('the generated streams hold deep forks, branches that win again, forks of Bitcoin and reverted blocks that emptied balances', () => {
+  const seen = { deepest: 0, wonAgain: 0, bitcoinForks: 0, repeated: 0, stx: 0, ft: 0, nft: 0 };
+  for (const generated of fc.sample(forks(), { numRuns: 16, seed: 1 })) {
+    const { chain, events } = grown(generated);
+    const orphaned = [...revertedBranches(events)];
+    const hashes = orphaned.flat();
+    seen.deepest = Math.max(seen.deepest, ...orphaned.map(({ length }) => length));
+    seen.wonAgain += hashes.length - new Set(hashes).size;
+    const { burnBlocks } = treesOf(events);
+    if (burnBlocks.blocks.size > burnBlocks.chain().length) seen.bitcoinForks += 1;
+    if (new Set(events).size < events.length) seen.repeated += 1;
+    for (const asset of new Set(hashes.flatMap((hash) => [...emptiedBy(chain, hash)]))) seen[asset] += 1;
+  }
+  expect(seen.deepest).toBeGreaterThanOrEqual(12);
+  expect(seen.wonAgain).toBeGreaterThan(3);
+  for (const streams of [seen.bitcoinForks, seen.repeated]) expect(streams).toBeGreaterThan(2);
+  for (const streams of [seen.stx, seen.ft, seen.nft]) expect(streams).toBeGreaterThan(0);
+  const { chain, events } = grown(revertedEmptying);
+  const emptied = [...revertedBranches(events)].flat().flatMap((hash) => [...emptiedBy(chain, hash)]);
+  expect(new Set(emptied)).toEqual(new Set(['stx', 'ft', 'nft']));
+});
 
-test(
-  'a forked chain full of bonds, stakes and rewards has the same tables as its winning branch',
-  async () => {
-    const forking = { forkEvery: 5, forkDepth: 12, mempool: false };
-    const options = { accounts: 25, transactionsPerBlock: 5, staking: 300, ...forking };
-    // In chain 8 a staker staked again before the late calculation of its last cycle. Only long runs try others.
-    const seeds = isFullRun ? fc.oneof(fc.constant(8), fc.nat()) : fc.constant(8);
-    const filled = { bonds: 1, bond_positions: 1, stakes: 1, staking_shares: 1, staking_rewards: 1 };
-    const seen = new Seen({ ...filled, signer_keys: 1, cycle_signers: 1 });
-    await assertSeeds(
-      fc.asyncProperty(seeds, async (seed) => {
-        const events = [...devnetEvents({ seed, blocks: 170, ...options })];
-        const forked = outcomeOf(events);
-        expect(forked.problems).toEqual([]);
-        expect(forked.tables).toEqual(outcomeOf(winningChain(events)).tables);
-        for (const table of seen.names) seen.add(table, Math.min(1, forked.tables[table]?.length ?? 0));
-        // Nobody claims more than was earned.
-        for (const row of forked.tables.staking_rewards ?? []) {
-          const [, accrued = 0, claimed = 0] = /accrued="(\d+)" claimed="(\d+)"/.exec(row) ?? [];
-          expect(BigInt(claimed)).toBeLessThanOrEqual(BigInt(accrued));
-        }
-      }),
-      { seen, cases: 1, shrink: false },
-    );
-  },
-  timeout,
-);
+test('a forked chain full of bonds, stakes and rewards has the same tables as its winning branch', async () => {
+  const forking = { forkEvery: 5, forkDepth: 12, mempool: false };
+  const options = { accounts: 25, transactionsPerBlock: 5, staking: 300, ...forking };
+  // In chain 8 a staker staked again before the late calculation of its last cycle. Only long runs try others.
+  const seeds = isFullRun ? fc.oneof(fc.constant(8), fc.nat()) : fc.constant(8);
+  const filled = { bonds: 1, bond_positions: 1, stakes: 1, staking_shares: 1, staking_rewards: 1 };
+  const seen = new Seen({ ...filled, signer_keys: 1, cycle_signers: 1 });
+  await assertSeeds(
+    fc.asyncProperty(seeds, async (seed) => {
+      const events = [...devnetEvents({ seed, blocks: 170, ...options })];
+      const forked = outcomeOf(events);
+      expect(forked.problems).toEqual([]);
+      expect(forked.tables).toEqual(outcomeOf(winningChain(events)).tables);
+      for (const table of seen.names) seen.add(table, Math.min(1, forked.tables[table]?.length ?? 0));
+      // Nobody claims more than was earned.
+      for (const row of forked.tables.staking_rewards ?? []) {
+        const [, accrued = 0, claimed = 0] = /accrued="(\d+)" claimed="(\d+)"/.exec(row) ?? [];
+        expect(BigInt(claimed)).toBeLessThanOrEqual(BigInt(accrued));
+      }
+    }),
+    { seen, cases: 1, shrink: false },
+  );
+});
 
-test(
-  'blocks of any content that are applied and then undone leave every table as it was',
-  () => {
-    using directory = dataDirectory();
-    using db = openWriter(directory.path);
-    const seen = new Seen({ blocks: 3, 'changed tables': 3 });
-    assertProperty(
-      fc.property(anyBlocks(), (blocks) => {
-        db.run('BEGIN');
-        try {
-          const apply = storedEffects(db);
-          const stages = [tablesThrough(db)];
-          for (const block of blocks) {
-            apply(effectsOf(block));
-            stages.push(tablesThrough(db));
-          }
-          seen.add('blocks', blocks.length);
-          seen.add('changed tables', Object.values(stages.at(-1)!).filter((rows) => rows.length > 0).length);
-          for (const block of blocks.toReversed()) {
-            expect(tablesThrough(db)).toEqual(stages.pop()!);
-            apply(reverseEffects(effectsOf(block)));
-          }
-          expect(tablesThrough(db)).toEqual(stages.pop()!);
-        } finally {
-          db.run('ROLLBACK');
-        }
-      }),
-      { seen, cases: 20 },
-    );
-  },
-  timeout,
-);
-
-test(
-  'a single block that is reverted leaves every table as before, and the next one starts from empty tables',
-  () => {
-    using directory = dataDirectory();
-    using db = openWriter(directory.path);
-    const before = tablesThrough(db);
-    const ofBitcoin = ['burn_blocks', 'burn_rewards', 'burn_slot_holders', 'pox_transactions'];
-    const names = Object.keys(before).filter((table) => !ofBitcoin.includes(table));
-    expect(chainTables.toSorted()).toEqual(names);
-    const seen = new Seen({ blocks: 3, 'changed tables': 3 });
-    /** Returns the tables after the blocks, if each block is reverted before the next. */
-    const afterEach = (blocks: readonly Block[], isStored: boolean): Tables => {
+test('blocks of any content that are applied and then undone leave every table as it was', () => {
+  using directory = dataDirectory();
+  using db = openWriter(directory.path);
+  const seen = new Seen({ blocks: 3, 'changed tables': 3 });
+  assertProperty(
+    fc.property(anyBlocks(), (blocks) => {
       db.run('BEGIN');
       try {
-        const { apply, empty, store } = effectsWriter(db, dictionaries(db), { checkpointEvery: 2 });
-        for (const [index, block] of blocks.entries()) {
-          if (index > 0) empty();
-          expect(index === 0 || tablesThrough(db)).toEqual(index === 0 || before);
+        const apply = storedEffects(db);
+        const stages = [tablesThrough(db)];
+        for (const block of blocks) {
           apply(effectsOf(block));
-          if (isStored) store();
+          stages.push(tablesThrough(db));
         }
-        store();
+        seen.add('blocks', blocks.length);
+        seen.add('changed tables', Object.values(stages.at(-1)!).filter((rows) => rows.length > 0).length);
+        for (const block of blocks.toReversed()) {
+          expect(tablesThrough(db)).toEqual(stages.pop()!);
+          apply(reverseEffects(effectsOf(block)));
+        }
+        expect(tablesThrough(db)).toEqual(stages.pop()!);
+      } finally {
+        db.run('ROLLBACK');
+      }
+    }),
+    { seen, cases: 20 },
+  );
+});
+
+test('a single block that is reverted leaves every table as before, and the next one starts from empty tables', () => {
+  using directory = dataDirectory();
+  using db = openWriter(directory.path);
+  const before = tablesThrough(db);
+  const ofBitcoin = ['burn_blocks', 'burn_rewards', 'burn_slot_holders', 'pox_transactions'];
+  const names = Object.keys(before).filter((table) => !ofBitcoin.includes(table));
+  expect(chainTables.toSorted()).toEqual(names);
+  const seen = new Seen({ blocks: 3, 'changed tables': 3 });
+  /** Returns the tables after the blocks, if each block is reverted before the next. */
+  const afterEach = (blocks: readonly Block[], isStored: boolean): Tables => {
+    db.run('BEGIN');
+    try {
+      const { apply, empty, store } = effectsWriter(db, dictionaries(db), { checkpointEvery: 2 });
+      for (const [index, block] of blocks.entries()) {
+        if (index > 0) empty();
+        expect(index === 0 || tablesThrough(db)).toEqual(index === 0 || before);
+        apply(effectsOf(block));
+        if (isStored) store();
+      }
+      store();
+      return tablesThrough(db);
+    } finally {
+      db.run('ROLLBACK');
+    }
+  };
+  assertProperty(
+    fc.property(anyBlocks(), fc.boolean(), (blocks, isStored) => {
+      const after = afterEach(blocks, isStored);
+      expect(after).toEqual(afterEach(blocks.slice(-1), isStored));
+      seen.add('blocks', blocks.length);
+      seen.add('changed tables', Object.values(after).filter((rows) => rows.length > 0).length);
+    }),
+    { seen, cases: 3 },
+  );
+});
+
+test('a block whose accounts are summed in portions fills the tables like any other, and can be undone', () => {
+  using directory = dataDirectory();
+  using db = openWriter(directory.path);
+  const effects = (block: Block) => effectsOf(block, { events: 2, accounts: 2 });
+  /** The tables after each block, and after all were undone. */
+  const stagesOf = (blocks: readonly Block[], effects: (block: Block) => Iterable<Effect>): Tables[] => {
+    db.run('BEGIN');
+    try {
+      const apply = storedEffects(db, { checkpointEvery: 2 });
+      const stages = blocks.map((block) => {
+        apply(effects(block));
         return tablesThrough(db);
-      } finally {
-        db.run('ROLLBACK');
+      });
+      for (const block of blocks.toReversed()) apply(reverseEffects(effects(block)));
+      return [...stages, tablesThrough(db)];
+    } finally {
+      db.run('ROLLBACK');
+    }
+  };
+  const seen = new Seen({ blocks: 1 });
+  assertProperty(
+    fc.property(anyBlocks(), (blocks) => {
+      seen.add('blocks', blocks.length);
+      expect(stagesOf(blocks, effects)).toEqual(stagesOf(blocks, (block) => effectsOf(block)));
+    }),
+    { seen, cases: 2 },
+  );
+});
+
+test('a transaction waits if and only if it was announced or left the chain, and is not mined, dropped or replaced', () => {
+  const seen = new Seen({ waiting: 2, 'not waiting': 2 });
+  assertProperty(
+    fc.property(forks(), (generated) => {
+      const { mempool: rows } = outcomeOfForks(generated);
+      const { transactions, inBlocks, minedIds } = mempoolModel(eventsOf(generated));
+      const isPending = (id: string): boolean => rows.get(id)?.state === MEMPOOL_STATE.pending;
+
+      for (const id of rows.keys()) seen.add(isPending(id) ? 'waiting' : 'not waiting');
+      const unmined = [...transactions].filter(([, { mined }]) => !mined).map(([id]) => id);
+      expect([...rows.keys()].sort()).toEqual(unmined.sort());
+
+      const users = new Map<string, Set<string>>();
+      for (const content of [...inBlocks, ...[...transactions.values()].map(({ content }) => content)]) {
+        for (const nonce of noncesOf(content)) {
+          const ids = users.get(nonce) ?? new Set();
+          users.set(nonce, ids.add(content.txId.toHex()));
+        }
       }
-    };
-    assertProperty(
-      fc.property(anyBlocks(), fc.boolean(), (blocks, isStored) => {
-        const after = afterEach(blocks, isStored);
-        expect(after).toEqual(afterEach(blocks.slice(-1), isStored));
-        seen.add('blocks', blocks.length);
-        seen.add('changed tables', Object.values(after).filter((rows) => rows.length > 0).length);
-      }),
-      { seen, cases: 3 },
-    );
-  },
-  timeout,
-);
-
-test(
-  'a block whose accounts are summed in portions fills the tables like any other, and can be undone',
-  () => {
-    using directory = dataDirectory();
-    using db = openWriter(directory.path);
-    const effects = (block: Block) => effectsOf(block, { events: 2, accounts: 2 });
-    /** The tables after each block, and after all were undone. */
-    const stagesOf = (blocks: readonly Block[], effects: (block: Block) => Iterable<Effect>): Tables[] => {
-      db.run('BEGIN');
-      try {
-        const apply = storedEffects(db, { checkpointEvery: 2 });
-        const stages = blocks.map((block) => {
-          apply(effects(block));
-          return tablesThrough(db);
-        });
-        for (const block of blocks.toReversed()) apply(reverseEffects(effects(block)));
-        return [...stages, tablesThrough(db)];
-      } finally {
-        db.run('ROLLBACK');
+      const rivalsOf = (id: string, nonces: readonly string[]) =>
+        new Set(nonces.flatMap((nonce) => [...(users.get(nonce) ?? [])]).filter((other) => other !== id));
+      const contents = new Map(inBlocks.map((content) => [content.txId.toHex(), content]));
+      for (const [id, { content }] of transactions) contents.set(id, content);
+      const originOf = (id: string): string | undefined => spendsOf(contents.get(id)!)[0];
+      const spenders = new Map<string, string[]>();
+      for (const [id, { content, stands, mined }] of transactions) {
+        const rivals = [...rivalsOf(id, noncesOf(content))];
+        // If two share only the payer's nonce, the later one stays; `mempool.test.ts` tests this.
+        const isBest = rivals.every(
+          (rival) => !minedIds.has(rival) && originOf(rival) === originOf(id) && contents.get(rival)!.fee < content.fee,
+        );
+        // A transaction that the node dropped or that a block contains isn't pending, whatever its rivals are.
+        if (!stands || mined) expect({ id, pending: isPending(id) }).toEqual({ id, pending: false });
+        else if (isBest) expect({ id, pending: isPending(id) }).toEqual({ id, pending: true });
+        for (const spent of spendsOf(content)) spenders.set(spent, [...(spenders.get(spent) ?? []), id]);
       }
-    };
-    const seen = new Seen({ blocks: 1 });
-    assertProperty(
-      fc.property(anyBlocks(), (blocks) => {
-        seen.add('blocks', blocks.length);
-        expect(stagesOf(blocks, effects)).toEqual(stagesOf(blocks, (block) => effectsOf(block)));
-      }),
-      { seen, cases: 2 },
-    );
-  },
-  timeout,
-);
+      for (const [spent, ids] of spenders) {
+        const waiting = ids.filter(isPending);
+        expect({ spent, waiting: waiting.length > 1 ? waiting : [] }).toEqual({ spent, waiting: [] });
+        if (ids.some((id) => transactions.get(id)?.mined)) expect({ spent, waiting }).toEqual({ spent, waiting: [] });
+      }
+      for (const { id, state, replacer } of rows.values()) {
+        const entry = transactions.get(id);
+        if (state === MEMPOOL_STATE.pending || entry === undefined || entry.dropped) continue;
+        // Nobody but a rival, mined or waiting, takes an undropped transaction out.
+        const rival =
+          transactions.get(replacer ?? '')?.content ?? inBlocks.find(({ txId }) => txId.toHex() === replacer);
+        const noncesUsed = minedIds.has(replacer ?? '') ? noncesOf : spendsOf;
+        const shared =
+          rival === undefined ? [] : noncesUsed(rival).filter((key) => noncesUsed(entry.content).includes(key));
+        expect({ id, shared: shared.length }).not.toEqual({ id, shared: 0 });
+      }
+    }),
+    { seen, ...settings },
+  );
+});
 
-test(
-  'a transaction waits if and only if it was announced or left the chain, and is not mined, dropped or replaced',
-  () => {
-    const seen = new Seen({ waiting: 2, 'not waiting': 2 });
-    assertProperty(
-      fc.property(forks(), (generated) => {
-        const { mempool: rows } = outcomeOfForks(generated);
-        const { transactions, inBlocks, minedIds } = mempoolModel(eventsOf(generated));
-        const isPending = (id: string): boolean => rows.get(id)?.state === MEMPOOL_STATE.pending;
-
-        for (const id of rows.keys()) seen.add(isPending(id) ? 'waiting' : 'not waiting');
-        const unmined = [...transactions].filter(([, { mined }]) => !mined).map(([id]) => id);
-        expect([...rows.keys()].sort()).toEqual(unmined.sort());
-
-        const users = new Map<string, Set<string>>();
-        for (const content of [...inBlocks, ...[...transactions.values()].map(({ content }) => content)]) {
-          for (const nonce of noncesOf(content)) {
-            const ids = users.get(nonce) ?? new Set();
-            users.set(nonce, ids.add(content.txId.toHex()));
-          }
-        }
-        const rivalsOf = (id: string, nonces: readonly string[]) =>
-          new Set(nonces.flatMap((nonce) => [...(users.get(nonce) ?? [])]).filter((other) => other !== id));
-        const contents = new Map(inBlocks.map((content) => [content.txId.toHex(), content]));
-        for (const [id, { content }] of transactions) contents.set(id, content);
-        const originOf = (id: string): string | undefined => spendsOf(contents.get(id)!)[0];
-        const spenders = new Map<string, string[]>();
-        for (const [id, { content, stands, mined }] of transactions) {
-          const rivals = [...rivalsOf(id, noncesOf(content))];
-          // If two share only the payer's nonce, the later one stays; `mempool.test.ts` tests this.
-          const isBest = rivals.every(
-            (rival) =>
-              !minedIds.has(rival) && originOf(rival) === originOf(id) && contents.get(rival)!.fee < content.fee,
-          );
-          // A transaction that the node dropped or that a block contains isn't pending, whatever its rivals are.
-          if (!stands || mined) expect({ id, pending: isPending(id) }).toEqual({ id, pending: false });
-          else if (isBest) expect({ id, pending: isPending(id) }).toEqual({ id, pending: true });
-          for (const spent of spendsOf(content)) spenders.set(spent, [...(spenders.get(spent) ?? []), id]);
-        }
-        for (const [spent, ids] of spenders) {
-          const waiting = ids.filter(isPending);
-          expect({ spent, waiting: waiting.length > 1 ? waiting : [] }).toEqual({ spent, waiting: [] });
-          if (ids.some((id) => transactions.get(id)?.mined)) expect({ spent, waiting }).toEqual({ spent, waiting: [] });
-        }
-        for (const { id, state, replacer } of rows.values()) {
-          const entry = transactions.get(id);
-          if (state === MEMPOOL_STATE.pending || entry === undefined || entry.dropped) continue;
-          // Nobody but a rival, mined or waiting, takes an undropped transaction out.
-          const rival =
-            transactions.get(replacer ?? '')?.content ?? inBlocks.find(({ txId }) => txId.toHex() === replacer);
-          const noncesUsed = minedIds.has(replacer ?? '') ? noncesOf : spendsOf;
-          const shared =
-            rival === undefined ? [] : noncesUsed(rival).filter((key) => noncesUsed(entry.content).includes(key));
-          expect({ id, shared: shared.length }).not.toEqual({ id, shared: 0 });
-        }
-      }),
-      { seen, ...settings },
-    );
-  },
-  timeout,
-);
-
-test(
-  "the mempool's version changes with its transactions, and its count equals their number",
-  () => {
-    const seen = new Seen({ changes: 2 });
-    assertProperty(
-      fc.property(forks(), (generated) => {
-        using open = openNew();
-        using db = new Database(indexPath(open.directory), { readonly: true });
-        const query = db.query<{ waiting: string; rows: number; kept: number; version: number }, []>(
-          `SELECT (SELECT group_concat(hex(tx_id), ' ') FROM
+test("the mempool's version changes with its transactions, and its count equals their number", () => {
+  const seen = new Seen({ changes: 2 });
+  assertProperty(
+    fc.property(forks(), (generated) => {
+      using open = openNew();
+      using db = new Database(indexPath(open.directory), { readonly: true });
+      const query = db.query<{ waiting: string; rows: number; kept: number; version: number }, []>(
+        `SELECT (SELECT group_concat(hex(tx_id), ' ') FROM
                      (SELECT tx_id FROM mempool_transactions WHERE state = 0 ORDER BY tx_id)) AS waiting,
                   (SELECT count(*) FROM mempool_transactions WHERE state = 0) AS rows,
                   mempool_pending AS kept, mempool_version AS version FROM progress`,
-        );
-        let before = query.get();
-        for (const event of eventsOf(generated)) {
-          open.ingest.receive(received(event));
-          const now = query.get();
-          expect(now?.kept).toBe(now?.rows);
-          if (now?.waiting !== before?.waiting) {
-            seen.add('changes');
-            expect(now?.version).not.toBe(before?.version);
-          }
-          before = now;
+      );
+      let before = query.get();
+      for (const event of eventsOf(generated)) {
+        open.ingest.receive(received(event));
+        const now = query.get();
+        expect(now?.kept).toBe(now?.rows);
+        if (now?.waiting !== before?.waiting) {
+          seen.add('changes');
+          expect(now?.version).not.toBe(before?.version);
         }
-      }),
-      { seen, ...settings, cases: 1 },
-    );
-  },
-  timeout,
-);
+        before = now;
+      }
+    }),
+    { seen, ...settings, cases: 1 },
+  );
+});
 
-test(
-  'the burn height is the greatest of the tip and the Bitcoin blocks since',
-  () => {
-    const seen = new Seen({ heights: 5 });
-    assertProperty(
-      fc.property(forks(), (generated) => {
-        const [blocks, burnBlocks] = [new BlockTree(), new BurnTree()];
-        let height = 0;
-        for (const event of eventsOf(generated)) {
-          const [tip, burnTip] = [blocks.tip, burnBlocks.tip];
-          if (event.path === '/new_block') blocks.add(event);
-          if (event.path === '/new_burn_block') burnBlocks.add(event);
-          if (blocks.tip !== tip || burnBlocks.tip !== burnTip) seen.add('heights');
-          if (blocks.tip !== tip) height = blocks.tip?.burn_block_height ?? 0;
-          // A Bitcoin block that is already on the chain changes nothing.
-          if (burnBlocks.tip !== burnTip) {
-            height = Math.max(height, burnBlocks.blocks.get(burnBlocks.tip ?? '')?.head.burn_block_height ?? 0);
-          }
+test('the burn height is the greatest of the tip and the Bitcoin blocks since', () => {
+  const seen = new Seen({ heights: 5 });
+  assertProperty(
+    fc.property(forks(), (generated) => {
+      const [blocks, burnBlocks] = [new BlockTree(), new BurnTree()];
+      let height = 0;
+      for (const event of eventsOf(generated)) {
+        const [tip, burnTip] = [blocks.tip, burnBlocks.tip];
+        if (event.path === '/new_block') blocks.add(event);
+        if (event.path === '/new_burn_block') burnBlocks.add(event);
+        if (blocks.tip !== tip || burnBlocks.tip !== burnTip) seen.add('heights');
+        if (blocks.tip !== tip) height = blocks.tip?.burn_block_height ?? 0;
+        // A Bitcoin block that is already on the chain changes nothing.
+        if (burnBlocks.tip !== burnTip) {
+          height = Math.max(height, burnBlocks.blocks.get(burnBlocks.tip ?? '')?.head.burn_block_height ?? 0);
         }
-        expect(outcomeOfForks(generated).burnHeight).toBe(height);
-      }),
-      { seen, ...settings },
-    );
-  },
-  timeout,
-);
+      }
+      expect(outcomeOfForks(generated).burnHeight).toBe(height);
+    }),
+    { seen, ...settings },
+  );
+});

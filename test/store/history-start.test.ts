@@ -28,7 +28,7 @@ import { beginnings, isOneBitcoin } from '../support/events/beginning.ts';
 import { eventsOf, forks, grown } from '../support/events/forked-chain.ts';
 import { alice, announcement, block, bob, drop, hashOf, receipt, transfer } from '../support/events/handmade.ts';
 import { winningChain } from '../support/events/winning-chain.ts';
-import { assertProperty, assertSeeds, Seen, timeout } from '../support/property.ts';
+import { assertProperty, assertSeeds, Seen } from '../support/property.ts';
 import { problemsIn } from '../support/recounts/recounts.ts';
 
 /** Fields of a first block. */
@@ -83,28 +83,24 @@ const straightChain = (blocks: number): NodeEvent[] => [
   ...devnetEvents({ seed: 3, blocks, accounts: 10, transactionsPerBlock: 2, forkEvery: 0, mempool: false }),
 ];
 
-test(
-  'an index that starts at any block ends in the tables of its winning chain, whatever forks above',
-  () => {
-    const seen = new Seen({ beginnings: 2, blocks: 10 });
-    assertProperty(
-      fc.property(forks(), fc.nat(), (generated, choice) => {
-        const possible = beginnings(eventsOf(generated));
-        const beginning = possible[choice % Math.max(1, possible.length)];
-        if (beginning === undefined) return;
-        const forked = outcomeOf(beginning.events);
-        expect(forked.problems).toEqual([]);
-        expect(forked.tables).toEqual(outcomeOf(winningChain(beginning.events)).tables);
-        const whole = outcomeOf(winningChain(eventsOf(generated))).tables;
-        expect(rowsFrom(forked.tables, beginning.height)).toEqual(rowsFrom(whole, beginning.height));
-        seen.add('beginnings');
-        seen.add('blocks', forked.tables.blocks?.length ?? 0);
-      }),
-      { seen, cases: 1 },
-    );
-  },
-  timeout,
-);
+test('an index that starts at any block ends in the tables of its winning chain, whatever forks above', () => {
+  const seen = new Seen({ beginnings: 2, blocks: 10 });
+  assertProperty(
+    fc.property(forks(), fc.nat(), (generated, choice) => {
+      const possible = beginnings(eventsOf(generated));
+      const beginning = possible[choice % Math.max(1, possible.length)];
+      if (beginning === undefined) return;
+      const forked = outcomeOf(beginning.events);
+      expect(forked.problems).toEqual([]);
+      expect(forked.tables).toEqual(outcomeOf(winningChain(beginning.events)).tables);
+      const whole = outcomeOf(winningChain(eventsOf(generated))).tables;
+      expect(rowsFrom(forked.tables, beginning.height)).toEqual(rowsFrom(whole, beginning.height));
+      seen.add('beginnings');
+      seen.add('blocks', forked.tables.blocks?.length ?? 0);
+    }),
+    { seen, cases: 1 },
+  );
+});
 
 const blocksOf = (events: readonly NodeEvent[]): NodeEvent[] => events.filter(({ path }) => path === '/new_block');
 const heightIn = ({ body }: NodeEvent): number => JSON.parse(body).block_height;
@@ -157,76 +153,72 @@ async function answerAll(
 const indexOf = ({ directory }: ReturnType<typeof openNew>): Database =>
   new Database(indexPath(directory), { readonly: true });
 
-test(
-  'a history that starts at any block accepts every event, and ends in the tables of its last start and the winning chain',
-  async () => {
-    const seen = new Seen({ starts: 5, again: 3, lower: 1, higher: 1, whole: 1, gaps: 3, answers: 100 });
-    await assertSeeds(
-      fc.asyncProperty(forks(), fc.nat(), fc.nat(3), async (generated, choice, every) => {
-        const { chain, events } = grown(generated);
-        const stream = events.slice(choice % events.length);
-        if (!blocksOf(stream).some((event) => heightIn(event) > 0)) return;
-        const byHash = new Map(blocksOf(events).map((event) => [hashIn(event), event]));
-        using open = openNew();
-        using index = indexOf(open);
-        const accepted: NodeEvent[] = [];
-        let [before, number] = [null as ReturnType<typeof startOf>, 0];
-        const accept = (event: NodeEvent): void => {
-          const { ingest } = open;
-          const gap: NodeEvent[] = [];
-          // Blocks above the start that the node posted before the server was started are a gap, which is filled.
-          const lowest =
-            before?.height ?? (ingest.history.hashAt(ingest.history.tip().height) === undefined ? Infinity : 1);
-          for (let child = event; child.path === '/new_block' && heightIn(child) > lowest; ) {
-            const parent = byHash.get(parentIn(child));
-            if ([hashIn(child), parentIn(child)].some((hash) => ingest.history.isKnown(fromHex(hash)))) break;
-            if (parentIn(child) === before?.parent) break;
-            expect(() => ingest.receive(received(child))).toThrow(UnknownParentError);
-            gap.unshift(parent!);
-            child = parent!;
-          }
-          for (const next of [...gap, event]) {
-            if (ingest.receive(received(next)) === 'applied') accepted.push(next);
-          }
-          seen.add('gaps', gap.length);
-        };
-        for (const event of stream) {
-          accept(event);
-          open.ingest.publish();
-          const start = startOf(index);
-          if (before !== null && start?.parent !== before.parent) {
-            seen.add('again');
-            seen.add((start?.height ?? 1) < before.height ? 'lower' : 'higher');
-          }
-          before = start;
-          await answerAll(open, index, chain, () => {
-            number += 1;
-            return number % (every + 1) === 0;
-          });
+test('a history that starts at any block accepts every event, and ends in the tables of its last start and the winning chain', async () => {
+  const seen = new Seen({ starts: 5, again: 3, lower: 1, higher: 1, whole: 1, gaps: 3, answers: 100 });
+  await assertSeeds(
+    fc.asyncProperty(forks(), fc.nat(), fc.nat(3), async (generated, choice, every) => {
+      const { chain, events } = grown(generated);
+      const stream = events.slice(choice % events.length);
+      if (!blocksOf(stream).some((event) => heightIn(event) > 0)) return;
+      const byHash = new Map(blocksOf(events).map((event) => [hashIn(event), event]));
+      using open = openNew();
+      using index = indexOf(open);
+      const accepted: NodeEvent[] = [];
+      let [before, number] = [null as ReturnType<typeof startOf>, 0];
+      const accept = (event: NodeEvent): void => {
+        const { ingest } = open;
+        const gap: NodeEvent[] = [];
+        // Blocks above the start that the node posted before the server was started are a gap, which is filled.
+        const lowest =
+          before?.height ?? (ingest.history.hashAt(ingest.history.tip().height) === undefined ? Infinity : 1);
+        for (let child = event; child.path === '/new_block' && heightIn(child) > lowest; ) {
+          const parent = byHash.get(parentIn(child));
+          if ([hashIn(child), parentIn(child)].some((hash) => ingest.history.isKnown(fromHex(hash)))) break;
+          if (parentIn(child) === before?.parent) break;
+          expect(() => ingest.receive(received(child))).toThrow(UnknownParentError);
+          gap.unshift(parent!);
+          child = parent!;
         }
-        await answerAll(open, index, chain);
-        seen.add('answers', number);
-        seen.add(before === null ? 'whole' : 'starts');
+        for (const next of [...gap, event]) {
+          if (ingest.receive(received(next)) === 'applied') accepted.push(next);
+        }
+        seen.add('gaps', gap.length);
+      };
+      for (const event of stream) {
+        accept(event);
         open.ingest.publish();
-        const winning = winningFrom(accepted, before?.height ?? 1);
-        // Block 0 contains the first balances. Without it, accounts spend STX that they don't have.
-        const isFunded = before !== null || winning[0] === events[0];
-        if (isFunded) expect(problemsIn(open.directory)).toEqual([]);
-        using straight = openNew();
-        for (const event of winning) straight.ingest.receive(received(event));
-        using straightIndex = indexOf(straight);
-        await answerAll(straight, straightIndex, chain);
-        straight.ingest.publish();
-        expect(startOf(straightIndex)).toEqual(before);
-        // If Bitcoin forked below the first block received, its chain is incomplete.
-        const isKnown = isOneBitcoin(accepted);
-        expect(chainOf(tables(open.directory), isKnown)).toEqual(chainOf(tables(straight.directory), isKnown));
-      }),
-      { seen, cases: 4 },
-    );
-  },
-  timeout,
-);
+        const start = startOf(index);
+        if (before !== null && start?.parent !== before.parent) {
+          seen.add('again');
+          seen.add((start?.height ?? 1) < before.height ? 'lower' : 'higher');
+        }
+        before = start;
+        await answerAll(open, index, chain, () => {
+          number += 1;
+          return number % (every + 1) === 0;
+        });
+      }
+      await answerAll(open, index, chain);
+      seen.add('answers', number);
+      seen.add(before === null ? 'whole' : 'starts');
+      open.ingest.publish();
+      const winning = winningFrom(accepted, before?.height ?? 1);
+      // Block 0 contains the first balances. Without it, accounts spend STX that they don't have.
+      const isFunded = before !== null || winning[0] === events[0];
+      if (isFunded) expect(problemsIn(open.directory)).toEqual([]);
+      using straight = openNew();
+      for (const event of winning) straight.ingest.receive(received(event));
+      using straightIndex = indexOf(straight);
+      await answerAll(straight, straightIndex, chain);
+      straight.ingest.publish();
+      expect(startOf(straightIndex)).toEqual(before);
+      // If Bitcoin forked below the first block received, its chain is incomplete.
+      const isKnown = isOneBitcoin(accepted);
+      expect(chainOf(tables(open.directory), isKnown)).toEqual(chainOf(tables(straight.directory), isKnown));
+    }),
+    { seen, cases: 4 },
+  );
+});
 
 test('blocks below the start become orphans, and a gap above it is named and starts nothing again', () => {
   const blocks = blocksOf(straightChain(8));

@@ -17,7 +17,7 @@ import { ingestOf, type OpenIngest, openAt, openNew, received } from '../support
 import { readerIn } from '../support/data/memory-index.ts';
 import { forks, grown } from '../support/events/forked-chain.ts';
 import { alice, block, bob, call, type MadeBlock, printEvent, receipt, transfer } from '../support/events/handmade.ts';
-import { assertProperty, Seen, timeout } from '../support/property.ts';
+import { assertProperty, Seen } from '../support/property.ts';
 
 const BOOT = 'ST000000000000000000002AMW42H';
 const PLACES = 2 ** 20;
@@ -211,31 +211,27 @@ function batchOf({ ingest }: OpenIngest): ReturnType<typeof ingest.valueIndexes.
   return batch;
 }
 
-test(
-  'lists equal a filter over all logs, in both orders, with blocks, forks and indexes of values in any order',
-  async () => {
-    const minimums = { 'of a deployer': 3, 'of contracts': 3, 'by a field': 1, 'by sender': 1, 'by function': 1 };
-    const seen = new Seen({ ...minimums, 'short pages': 2 });
-    await assertProperty(
-      fc.asyncProperty(forks(), fc.infiniteStream(fc.nat(10_000)), async (generated, numbers) => {
-        const { events } = grown(generated);
-        const draw: Draw = (below) => (numbers.next().value ?? 0) % below;
-        const start = draw(events.length + 1);
-        using directory = ingestOf(events.slice(0, start).map(received));
-        using open = openAt(directory.path, { valueIndexes: indexed, valueIndexRows: 3 });
-        using db = new Database(indexPath(directory.path), { readonly: true });
-        for (const event of events.slice(start)) {
-          if (draw(2) === 0) batchOf(open);
-          open.ingest.receive(received(event));
-          if (draw(8) === 0) await compareLists(db, draw, 1, seen);
-        }
-        await compareLists(db, draw, 12, seen);
-      }),
-      { seen, cases: 2 },
-    );
-  },
-  timeout,
-);
+test('lists equal a filter over all logs, in both orders, with blocks, forks and indexes of values in any order', async () => {
+  const minimums = { 'of a deployer': 3, 'of contracts': 3, 'by a field': 1, 'by sender': 1, 'by function': 1 };
+  const seen = new Seen({ ...minimums, 'short pages': 2 });
+  await assertProperty(
+    fc.asyncProperty(forks(), fc.infiniteStream(fc.nat(10_000)), async (generated, numbers) => {
+      const { events } = grown(generated);
+      const draw: Draw = (below) => (numbers.next().value ?? 0) % below;
+      const start = draw(events.length + 1);
+      using directory = ingestOf(events.slice(0, start).map(received));
+      using open = openAt(directory.path, { valueIndexes: indexed, valueIndexRows: 3 });
+      using db = new Database(indexPath(directory.path), { readonly: true });
+      for (const event of events.slice(start)) {
+        if (draw(2) === 0) batchOf(open);
+        open.ingest.receive(received(event));
+        if (draw(8) === 0) await compareLists(db, draw, 1, seen);
+      }
+      await compareLists(db, draw, 12, seen);
+    }),
+    { seen, cases: 2 },
+  );
+});
 
 const EVERYTHING: LogsFilter = {
   contracts: { deployer: alice.address },
@@ -250,51 +246,47 @@ const EVERYTHING: LogsFilter = {
 /** Key of a log with its place in the chain, because a fork may move the log. */
 const keyOf = ({ position, eventIndex, txId }: Plain): string => `${position}/${eventIndex}/${toHex(txId)}`;
 
-test(
-  'a walk in short pages repeats nothing and leaves out nothing that stays, while blocks and forks arrive',
-  async () => {
-    const seen = new Seen({ 'walks to the end': 4, 'logs that stayed': 5, 'logs that left': 1 });
-    await assertProperty(
-      fc.asyncProperty(forks(), fc.infiniteStream(fc.nat(10_000)), async (generated, numbers) => {
-        const { events } = grown(generated);
-        const draw: Draw = (below) => (numbers.next().value ?? 0) % below;
-        const start = Math.floor(events.length / 2);
-        using open = openNew();
-        for (const event of events.slice(0, start)) open.ingest.receive(received(event));
-        using db = indexOf(open);
-        const { walkLogs } = readerIn(db, { logs: { rows: 2, principals: [3, 20_000][draw(2)]! } }).contracts;
-        const order = draw(2) === 0 ? ('asc' as const) : ('desc' as const);
-        const filter: LogsFilter = { ...EVERYTHING, contracts: { deployer: BOOT }, topic: 'print', order };
-        const inList = () => allOf(db).filter(({ contract }) => contract.startsWith(`${BOOT}.`));
-        let [cursor, keys, staying]: [Cursor | null, string[], Set<string>] = [null, [], new Set(inList().map(keyOf))];
-        const coming = events.slice(start);
-        const before = staying.size;
-        for (let isOver = false; !isOver; ) {
-          const page = await walkLogs(filter, 1 + draw(3), cursor);
-          const logs = inList();
-          for (const { txId, eventIndex } of page.items) {
-            const log = logs.find((item) => item.eventIndex === eventIndex && toHex(item.txId) === toHex(txId));
-            keys.push(keyOf(log!));
-          }
-          cursor = page.next;
-          isOver = cursor === null;
-          const event = coming.shift();
-          if (event === undefined) continue;
-          open.ingest.receive(received(event));
-          const now = new Set(inList().map(keyOf));
-          staying = new Set([...staying].filter((key) => now.has(key)));
+test('a walk in short pages repeats nothing and leaves out nothing that stays, while blocks and forks arrive', async () => {
+  const seen = new Seen({ 'walks to the end': 4, 'logs that stayed': 5, 'logs that left': 1 });
+  await assertProperty(
+    fc.asyncProperty(forks(), fc.infiniteStream(fc.nat(10_000)), async (generated, numbers) => {
+      const { events } = grown(generated);
+      const draw: Draw = (below) => (numbers.next().value ?? 0) % below;
+      const start = Math.floor(events.length / 2);
+      using open = openNew();
+      for (const event of events.slice(0, start)) open.ingest.receive(received(event));
+      using db = indexOf(open);
+      const { walkLogs } = readerIn(db, { logs: { rows: 2, principals: [3, 20_000][draw(2)]! } }).contracts;
+      const order = draw(2) === 0 ? ('asc' as const) : ('desc' as const);
+      const filter: LogsFilter = { ...EVERYTHING, contracts: { deployer: BOOT }, topic: 'print', order };
+      const inList = () => allOf(db).filter(({ contract }) => contract.startsWith(`${BOOT}.`));
+      let [cursor, keys, staying]: [Cursor | null, string[], Set<string>] = [null, [], new Set(inList().map(keyOf))];
+      const coming = events.slice(start);
+      const before = staying.size;
+      for (let isOver = false; !isOver; ) {
+        const page = await walkLogs(filter, 1 + draw(3), cursor);
+        const logs = inList();
+        for (const { txId, eventIndex } of page.items) {
+          const log = logs.find((item) => item.eventIndex === eventIndex && toHex(item.txId) === toHex(txId));
+          keys.push(keyOf(log!));
         }
-        expect([...staying].filter((key) => !keys.includes(key))).toEqual([]);
-        expect(keys.length - new Set(keys).size).toBe(0);
-        seen.add('walks to the end');
-        seen.add('logs that stayed', staying.size);
-        seen.add('logs that left', before - staying.size);
-      }),
-      { seen, cases: 4 },
-    );
-  },
-  timeout,
-);
+        cursor = page.next;
+        isOver = cursor === null;
+        const event = coming.shift();
+        if (event === undefined) continue;
+        open.ingest.receive(received(event));
+        const now = new Set(inList().map(keyOf));
+        staying = new Set([...staying].filter((key) => now.has(key)));
+      }
+      expect([...staying].filter((key) => !keys.includes(key))).toEqual([]);
+      expect(keys.length - new Set(keys).size).toBe(0);
+      seen.add('walks to the end');
+      seen.add('logs that stayed', staying.size);
+      seen.add('logs that left', before - staying.size);
+    }),
+    { seen, cases: 4 },
+  );
+});
 
 /** A log of a handmade transaction: the name of alice's contract, and the printed value. */
 type Printed = readonly [name: string, value: Uint8Array];

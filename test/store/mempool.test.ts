@@ -25,7 +25,7 @@ import {
   type Transaction,
   transfer,
 } from '../support/events/handmade.ts';
-import { assertProperty, Seen, timeout } from '../support/property.ts';
+import { assertProperty, Seen } from '../support/property.ts';
 import { problemsIn, recounts } from '../support/recounts/recounts.ts';
 
 /** The states of all transactions, by id. */
@@ -442,108 +442,104 @@ const SUMMARY = `
 /** Recounts of the mempool. */
 const counts = recounts.filter(({ name }) => /pending|mempool/.test(name));
 
-test(
-  "after random announcements, drops, blocks and forks, the mempool equals a node's, without transactions that the chain rules out",
-  () => {
-    const seen = new Seen({
-      ...Object.fromEntries([PENDING, REPLACED, COLLECTED, ...Object.values(reasons)].map((state) => [state, 1])),
-      'replaced for the payer': 5,
-      'announced after its drop': 5,
-      'announced long after its drop': 1,
-      'orphaned after its drop': 2,
-      'back as a replacement': 2,
-      'back, as its rival left the chain': 2,
-      'back on an orphaned branch': 5,
-      'ruled out by two': 3,
-      'ruled out by the chain, beside a pending rival': 1,
-      'stays replaced at a fork, by one that was dropped': 2,
-    });
-    assertProperty(
-      fc.property(spendings, steps, (payments, script) => {
-        using open = openNew();
-        using db = new Database(indexPath(open.directory), { readonly: true });
-        const [rowsQuery, summaryQuery] = [db.query(ROWS), db.query<{ listed: number; version: number }, []>(SUMMARY)];
-        const model = new MempoolModel(payments, seen);
-        const { chain } = model;
-        const known = (txns: readonly number[]) => [...new Set(txns.map((txn) => txn % payments.length))];
-        const pick = (txns: readonly number[]) => txns.map((txn) => payments[txn]!.transaction);
-        const idOf = (txn: number | null) => (txn === null ? null : payments[txn]!.transaction.id);
-        let [time, label, isCommitted, before] = [START, 0, true, { pending: '[]', version: 0 }];
-        /** The branch that the last fork orphaned, above a height. */
-        let orphaned: { height: number; branch: ModelBlock[] } = { height: 0, branch: [] };
+test("after random announcements, drops, blocks and forks, the mempool equals a node's, without transactions that the chain rules out", () => {
+  const seen = new Seen({
+    ...Object.fromEntries([PENDING, REPLACED, COLLECTED, ...Object.values(reasons)].map((state) => [state, 1])),
+    'replaced for the payer': 5,
+    'announced after its drop': 5,
+    'announced long after its drop': 1,
+    'orphaned after its drop': 2,
+    'back as a replacement': 2,
+    'back, as its rival left the chain': 2,
+    'back on an orphaned branch': 5,
+    'ruled out by two': 3,
+    'ruled out by the chain, beside a pending rival': 1,
+    'stays replaced at a fork, by one that was dropped': 2,
+  });
+  assertProperty(
+    fc.property(spendings, steps, (payments, script) => {
+      using open = openNew();
+      using db = new Database(indexPath(open.directory), { readonly: true });
+      const [rowsQuery, summaryQuery] = [db.query(ROWS), db.query<{ listed: number; version: number }, []>(SUMMARY)];
+      const model = new MempoolModel(payments, seen);
+      const { chain } = model;
+      const known = (txns: readonly number[]) => [...new Set(txns.map((txn) => txn % payments.length))];
+      const pick = (txns: readonly number[]) => txns.map((txn) => payments[txn]!.transaction);
+      const idOf = (txn: number | null) => (txn === null ? null : payments[txn]!.transaction.id);
+      let [time, label, isCommitted, before] = [START, 0, true, { pending: '[]', version: 0 }];
+      /** The branch that the last fork orphaned, above a height. */
+      let orphaned: { height: number; branch: ModelBlock[] } = { height: 0, branch: [] };
 
-        const post = ({ path, text }: ReceivedEvent, isChanging: boolean) => {
-          const outcome = open.ingest.apply({ path, text, receivedAt: time * MICROSECONDS });
-          expect(outcome).toBe(isChanging ? 'applied' : 'repeated');
-        };
-        const blockOn = (parent: ModelBlock | undefined, included: number[]): ModelBlock => {
-          const [id, name, burnTime] = [hashOf(`operation ${label}`), `block ${label++}`, time - 600];
-          // An operation on Bitcoin spends no nonce of its sender.
-          const sent = { sender: alice.address, recipient: bob.address, amount: '1', memo: '' };
-          const made = block(
-            parent?.made ?? null,
-            name,
-            [...pick(included), receipt({ id, raw: '0x00' }, included.length)],
-            { burn_block_time: burnTime, events: [nodeEvent(id, 0, 'stx_transfer_event', sent)] },
-          );
-          return { made, included, burnTime };
-        };
-        /** Makes a branch above a height the longest one. @param sent how many of its blocks the index has */
-        const moveTo = (height: number, branch: readonly ModelBlock[], sent = 0) => {
-          const blocks = [...branch];
-          while (height + blocks.length <= chain.length) blocks.push(blockOn(blocks.at(-1) ?? chain[height - 1], []));
-          for (const [index, { made }] of blocks.slice(sent).entries()) {
-            if (index > 0 && isCommitted) compare();
-            model.collect(time);
-            post(made.event, true);
-          }
-          if (height < chain.length) orphaned = { height, branch: chain.slice(height) };
-          model.moveTo(blocks, height);
-        };
-        const compare = () => {
-          open.ingest.commit();
-          const rows = [...model.rows].map(([txn, { state, by, time: seconds, height }]) => {
-            seen.add(`${state}`);
-            const lists = state === PENDING ? payments[txn]!.parties : 0;
-            return { id: idOf(txn), state, by: idOf(by), seconds, height, lists };
-          });
-          expect(rowsQuery.all()).toEqual(rows);
-          const { listed, version } = summaryQuery.get()!;
-          expect(listed).toBe(rows.reduce((sum, { lists }) => sum + lists, 0));
-          const pending = JSON.stringify(rows.filter(({ state }) => state === PENDING));
-          if (pending !== before.pending) expect(version).toBeGreaterThan(before.version);
-          before = { pending, version };
-        };
-
-        for (const [{ wait, commits }, step] of script) {
-          time += wait;
-          isCommitted = commits;
-          if (step.do === 'announce') {
-            const txns = known(step.which);
-            post(announcement(pick(txns)), model.announce(txns, time));
-          } else if (step.do === 'drop') {
-            const by = step.by === null ? null : step.by % payments.length;
-            const txns = known(step.which).filter((txn) => txn !== by);
-            const replacement = by === null ? null : payments[by]!.transaction;
-            post(drop(pick(txns), step.reason, replacement), model.drop(txns, reasons[step.reason], by));
-          } else if (step.do === 'mine') {
-            moveTo(chain.length, [blockOn(chain.at(-1), model.selectFitting(known(step.which), chain.length))]);
-            for (let more = step.more; more > 0; more--) moveTo(chain.length, []);
-          } else if (step.do === 'fork') {
-            const height = Math.max(0, chain.length - step.depth);
-            moveTo(height, [blockOn(chain[height - 1], model.selectFitting(known(step.which), height))]);
-          } else if (orphaned.branch.length > 0) {
-            const { height, branch } = orphaned;
-            seen.add('back on an orphaned branch');
-            moveTo(height, branch, branch.length);
-          }
-          if (isCommitted) compare();
+      const post = ({ path, text }: ReceivedEvent, isChanging: boolean) => {
+        const outcome = open.ingest.apply({ path, text, receivedAt: time * MICROSECONDS });
+        expect(outcome).toBe(isChanging ? 'applied' : 'repeated');
+      };
+      const blockOn = (parent: ModelBlock | undefined, included: number[]): ModelBlock => {
+        const [id, name, burnTime] = [hashOf(`operation ${label}`), `block ${label++}`, time - 600];
+        // An operation on Bitcoin spends no nonce of its sender.
+        const sent = { sender: alice.address, recipient: bob.address, amount: '1', memo: '' };
+        const made = block(
+          parent?.made ?? null,
+          name,
+          [...pick(included), receipt({ id, raw: '0x00' }, included.length)],
+          { burn_block_time: burnTime, events: [nodeEvent(id, 0, 'stx_transfer_event', sent)] },
+        );
+        return { made, included, burnTime };
+      };
+      /** Makes a branch above a height the longest one. @param sent how many of its blocks the index has */
+      const moveTo = (height: number, branch: readonly ModelBlock[], sent = 0) => {
+        const blocks = [...branch];
+        while (height + blocks.length <= chain.length) blocks.push(blockOn(blocks.at(-1) ?? chain[height - 1], []));
+        for (const [index, { made }] of blocks.slice(sent).entries()) {
+          if (index > 0 && isCommitted) compare();
+          model.collect(time);
+          post(made.event, true);
         }
-        compare();
-        expect(counts.flatMap(({ find }) => [...find(db)])).toEqual([]);
-      }),
-      { seen, cases: 48 },
-    );
-  },
-  timeout,
-);
+        if (height < chain.length) orphaned = { height, branch: chain.slice(height) };
+        model.moveTo(blocks, height);
+      };
+      const compare = () => {
+        open.ingest.commit();
+        const rows = [...model.rows].map(([txn, { state, by, time: seconds, height }]) => {
+          seen.add(`${state}`);
+          const lists = state === PENDING ? payments[txn]!.parties : 0;
+          return { id: idOf(txn), state, by: idOf(by), seconds, height, lists };
+        });
+        expect(rowsQuery.all()).toEqual(rows);
+        const { listed, version } = summaryQuery.get()!;
+        expect(listed).toBe(rows.reduce((sum, { lists }) => sum + lists, 0));
+        const pending = JSON.stringify(rows.filter(({ state }) => state === PENDING));
+        if (pending !== before.pending) expect(version).toBeGreaterThan(before.version);
+        before = { pending, version };
+      };
+
+      for (const [{ wait, commits }, step] of script) {
+        time += wait;
+        isCommitted = commits;
+        if (step.do === 'announce') {
+          const txns = known(step.which);
+          post(announcement(pick(txns)), model.announce(txns, time));
+        } else if (step.do === 'drop') {
+          const by = step.by === null ? null : step.by % payments.length;
+          const txns = known(step.which).filter((txn) => txn !== by);
+          const replacement = by === null ? null : payments[by]!.transaction;
+          post(drop(pick(txns), step.reason, replacement), model.drop(txns, reasons[step.reason], by));
+        } else if (step.do === 'mine') {
+          moveTo(chain.length, [blockOn(chain.at(-1), model.selectFitting(known(step.which), chain.length))]);
+          for (let more = step.more; more > 0; more--) moveTo(chain.length, []);
+        } else if (step.do === 'fork') {
+          const height = Math.max(0, chain.length - step.depth);
+          moveTo(height, [blockOn(chain[height - 1], model.selectFitting(known(step.which), height))]);
+        } else if (orphaned.branch.length > 0) {
+          const { height, branch } = orphaned;
+          seen.add('back on an orphaned branch');
+          moveTo(height, branch, branch.length);
+        }
+        if (isCommitted) compare();
+      }
+      compare();
+      expect(counts.flatMap(({ find }) => [...find(db)])).toEqual([]);
+    }),
+    { seen, cases: 48 },
+  );
+});

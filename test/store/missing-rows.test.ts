@@ -23,7 +23,7 @@ import { ingestOf, openAt, simulatedEvents } from '../support/data/ingest.ts';
 import { byBits, byStatement, type Loss, places } from '../support/data/missing-rows.ts';
 import { rebuildIndex } from '../support/data/rebuild.ts';
 import { everything, wholeIndex } from '../support/data/tables.ts';
-import { casesOf, firstSeed, timeout } from '../support/property.ts';
+import { casesOf, firstSeed } from '../support/property.ts';
 
 const events = simulatedEvents({ seed: 6, blocks: 8, accounts: 4, transactionsPerBlock: 2, forkEvery: 3 });
 
@@ -108,11 +108,7 @@ const withoutRows = async () => {
   }
   expect(wrong).toEqual([]);
 };
-test(
-  'with missing journal rows, each command refuses the journal or is right, and a check finds them',
-  withoutRows,
-  timeout,
-);
+test('with missing journal rows, each command refuses the journal or is right, and a check finds them', withoutRows);
 
 test('the list of one-row tables equals the schema', () => {
   const names = [...schema.matchAll(/CREATE TABLE (\w+) \((?:(?!CREATE)[^;])*?CHECK \(id = 1\)/g)].map(
@@ -149,7 +145,7 @@ const ofTheIndex = () => {
   }
   expect(unnamed).toEqual([]);
 };
-test('a deep check names the table of the index that lost rows', ofTheIndex, timeout);
+test('a deep check names the table of the index that lost rows', ofTheIndex);
 
 function readOf<T>(path: string, read: (db: Database) => T): T {
   using db = new Database(path, { readonly: true });

@@ -14,7 +14,7 @@ import { openSnapshots, type Snapshots } from '../../src/store/read/snapshots.ts
 import { ingestOf, type OpenIngest, openNew, received } from '../support/data/ingest.ts';
 import { forks, grown } from '../support/events/forked-chain.ts';
 import { alice, announcement, block, bob, carol, drop, transfer } from '../support/events/handmade.ts';
-import { assertProperty, Seen, timeout } from '../support/property.ts';
+import { assertProperty, Seen } from '../support/property.ts';
 
 let open: OpenIngest;
 let chain: SimulatedChain;
@@ -280,46 +280,42 @@ test('nonces between the last mined and the last that waits are either waiting o
   reading.close();
 });
 
-test(
-  "after any stream with forks, balances, locks and nonces equal the simulated chain's at the tip",
-  async () => {
-    const seen = new Seen({ balances: 12 });
-    await assertProperty(
-      fc.asyncProperty(forks(), async (generated) => {
-        const { chain: tree, events } = grown(generated);
-        using directory = ingestOf(events.map(received));
-        const world = tree.block(tree.tip.indexBlockHash)!.world;
-        // Attachments name the block too, and may come before it.
-        const tip = events.find(
-          ({ path, body }) => path === '/new_block' && body.includes(`"index_block_hash":"${tree.tip.indexBlockHash}"`),
-        );
-        const burnHeight: number = tip === undefined ? 0 : JSON.parse(tip.body).burn_block_height;
-        const reading = openSnapshots(directory.path);
-        await reading.readLong(async (reader) => {
-          if (tree.tip.height === 0) return;
-          for (const [principal, balance] of world.balances()) {
-            seen.add('balances');
-            const result = reader.principals.stxBalance(principal);
-            const lock = world.locked(principal, burnHeight);
-            expect({ principal, balance: result.balance, locked: result.locked?.amount ?? 0n }).toEqual({
-              principal,
-              balance,
-              locked: lock?.amount ?? 0n,
-            });
-            const { lastConfirmed } = reader.principals.nonces(principal);
-            expect({ principal, next: lastConfirmed === null ? 0 : Number(lastConfirmed) + 1 }).toEqual({
-              principal,
-              next: world.nonce(principal),
-            });
-          }
-        });
-        reading.close();
-      }),
-      { seen, cases: 1 },
-    );
-  },
-  timeout,
-);
+test("after any stream with forks, balances, locks and nonces equal the simulated chain's at the tip", async () => {
+  const seen = new Seen({ balances: 12 });
+  await assertProperty(
+    fc.asyncProperty(forks(), async (generated) => {
+      const { chain: tree, events } = grown(generated);
+      using directory = ingestOf(events.map(received));
+      const world = tree.block(tree.tip.indexBlockHash)!.world;
+      // Attachments name the block too, and may come before it.
+      const tip = events.find(
+        ({ path, body }) => path === '/new_block' && body.includes(`"index_block_hash":"${tree.tip.indexBlockHash}"`),
+      );
+      const burnHeight: number = tip === undefined ? 0 : JSON.parse(tip.body).burn_block_height;
+      const reading = openSnapshots(directory.path);
+      await reading.readLong(async (reader) => {
+        if (tree.tip.height === 0) return;
+        for (const [principal, balance] of world.balances()) {
+          seen.add('balances');
+          const result = reader.principals.stxBalance(principal);
+          const lock = world.locked(principal, burnHeight);
+          expect({ principal, balance: result.balance, locked: result.locked?.amount ?? 0n }).toEqual({
+            principal,
+            balance,
+            locked: lock?.amount ?? 0n,
+          });
+          const { lastConfirmed } = reader.principals.nonces(principal);
+          expect({ principal, next: lastConfirmed === null ? 0 : Number(lastConfirmed) + 1 }).toEqual({
+            principal,
+            next: world.nonce(principal),
+          });
+        }
+      });
+      reading.close();
+    }),
+    { seen, cases: 1 },
+  );
+});
 
 test('a closed store reports that it is closed, and opens no file', async () => {
   const closed = openSnapshots(open.directory);

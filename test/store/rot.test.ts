@@ -17,7 +17,7 @@ import { type DataDirectory, dataDirectory } from '../support/data/data-director
 import { ingestOf, simulatedEvents } from '../support/data/ingest.ts';
 import { rebuildIndex } from '../support/data/rebuild.ts';
 import { type Tables, wholeIndex } from '../support/data/tables.ts';
-import { casesOf, firstSeed, timeout } from '../support/property.ts';
+import { casesOf, firstSeed } from '../support/property.ts';
 
 const events = simulatedEvents({ seed: 6, blocks: 5, accounts: 4, transactionsPerBlock: 2, forkEvery: 3 });
 
@@ -91,7 +91,7 @@ for (const name of ['index', 'journal'] as const) {
     }
     expect(missed).toEqual([]);
   };
-  test(`a flipped bit of the ${name} is found by a check, or changes nothing that is read`, turns, timeout);
+  test(`a flipped bit of the ${name} is found by a check, or changes nothing that is read`, turns);
 }
 
 /** Returns the content of a file; null if it can't be read. */
@@ -189,7 +189,7 @@ function plainChecks() {
   }
   expect(missed).toEqual([]);
 }
-test('pages, schemas and entries that are wrong are found by a check that is not deep', plainChecks, timeout);
+test('pages, schemas and entries that are wrong are found by a check that is not deep', plainChecks);
 
 function rebuilds() {
   const wrong: number[] = [];
@@ -208,7 +208,7 @@ function rebuilds() {
   }
   expect(wrong).toEqual([]);
 }
-test('a rebuild from a journal with a flipped bit makes the same index or fails', rebuilds, timeout);
+test('a rebuild from a journal with a flipped bit makes the same index or fails', rebuilds);
 
 test('a page of the journal that is lost is reported with the file, and nothing is made from the rest', () => {
   const PAGE = 4096;

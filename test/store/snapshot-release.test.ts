@@ -16,7 +16,7 @@ import { appOf } from '../support/api/app.ts';
 import { getRoutes, isOfOperator, randomUrl, Subjects } from '../support/api/random-urls.ts';
 import { type OpenIngest, openNew, received } from '../support/data/ingest.ts';
 import { NO_CONDITIONS } from '../support/data/transaction-conditions.ts';
-import { casesOf, firstSeed, timeout } from '../support/property.ts';
+import { casesOf, firstSeed } from '../support/property.ts';
 
 const events = [...devnetEvents({ seed: 7, blocks: 44, accounts: 8, transactionsPerBlock: 6, staking: 30 })];
 
@@ -245,53 +245,49 @@ async function directCalls(read: Reader, principals: Iterable<string>): Promise<
   };
 }
 
-test(
-  'a read that ends early or late leaves no snapshot behind',
-  async () => {
-    using open = openNew();
-    const subjects = new Subjects();
-    for (const event of events) {
-      open.ingest.apply(received(event));
-      subjects.add(event);
-    }
-    open.ingest.commit();
-    using index = readIndex(open);
-    const prng = new Prng(`ended reads ${firstSeed}`);
-    const failures: object[] = [];
+test('a read that ends early or late leaves no snapshot behind', async () => {
+  using open = openNew();
+  const subjects = new Subjects();
+  for (const event of events) {
+    open.ingest.apply(received(event));
+    subjects.add(event);
+  }
+  open.ingest.commit();
+  using index = readIndex(open);
+  const prng = new Prng(`ended reads ${firstSeed}`);
+  const failures: object[] = [];
 
-    /** @param step the step that fails; none if it is 0. @returns the steps that it took */
-    async function tryOnce(name: string, request: () => Promise<unknown>, step: number): Promise<number> {
-      [steps, failing] = [0, step];
-      if (!(await index.endsAfter(request))) failures.push({ name, step });
-      failing = 0;
-      return steps;
-    }
-    async function tryEnds(name: string, request: () => Promise<unknown>): Promise<void> {
-      const total = await tryOnce(name, request, 0);
-      for (const step of new Set([prng.between(1, total + 1), total])) await tryOnce(name, request, step);
-    }
+  /** @param step the step that fails; none if it is 0. @returns the steps that it took */
+  async function tryOnce(name: string, request: () => Promise<unknown>, step: number): Promise<number> {
+    [steps, failing] = [0, step];
+    if (!(await index.endsAfter(request))) failures.push({ name, step });
+    failing = 0;
+    return steps;
+  }
+  async function tryEnds(name: string, request: () => Promise<unknown>): Promise<void> {
+    const total = await tryOnce(name, request, 0);
+    for (const step of new Set([prng.between(1, total + 1), total])) await tryOnce(name, request, step);
+  }
 
-    const document: unknown = await (await index.app.handle(new Request('http://localhost/docs/json'))).json();
-    for (const route of getRoutes(document).filter((item) => !isOfOperator(item))) {
-      // A URL with only the required parameters, which the route accepts.
-      const plain = { ...route, parameters: route.parameters.filter(({ required }) => required) };
-      for (let attempt = 0; attempt <= casesOf(1); attempt++) {
-        const url = randomUrl(attempt === 0 ? plain : route, subjects, prng);
-        await tryEnds(url, async () => {
-          const response = await index.app.handle(new Request(`http://localhost${url}`));
-          // The client abandons every other response.
-          if (attempt % 2 === 0) await response.arrayBuffer();
-          else await response.body?.cancel();
-        });
-      }
+  const document: unknown = await (await index.app.handle(new Request('http://localhost/docs/json'))).json();
+  for (const route of getRoutes(document).filter((item) => !isOfOperator(item))) {
+    // A URL with only the required parameters, which the route accepts.
+    const plain = { ...route, parameters: route.parameters.filter(({ required }) => required) };
+    for (let attempt = 0; attempt <= casesOf(1); attempt++) {
+      const url = randomUrl(attempt === 0 ? plain : route, subjects, prng);
+      await tryEnds(url, async () => {
+        const response = await index.app.handle(new Request(`http://localhost${url}`));
+        // The client abandons every other response.
+        if (attempt % 2 === 0) await response.arrayBuffer();
+        else await response.body?.cancel();
+      });
     }
-    const direct = await index.readLong((read) => directCalls(read, subjects.principals));
-    for (const [name, call] of Object.entries(direct)) {
-      await tryEnds(name, () => index.readLong(async (read) => call(read)).catch(() => {}));
-    }
-    const uncalled = index.functions().filter((name) => !index.called.has(name));
-    expect(uncalled, 'no route calls these: call them in directCalls').toEqual([]);
-    expect(failures).toEqual([]);
-  },
-  timeout,
-);
+  }
+  const direct = await index.readLong((read) => directCalls(read, subjects.principals));
+  for (const [name, call] of Object.entries(direct)) {
+    await tryEnds(name, () => index.readLong(async (read) => call(read)).catch(() => {}));
+  }
+  const uncalled = index.functions().filter((name) => !index.called.has(name));
+  expect(uncalled, 'no route calls these: call them in directCalls').toEqual([]);
+  expect(failures).toEqual([]);
+});

@@ -32,7 +32,7 @@ import { tables } from '../support/data/tables.ts';
 import { forks, grown } from '../support/events/forked-chain.ts';
 import { alice, block, deployment, type MadeBlock, printEvent, receipt } from '../support/events/handmade.ts';
 import { winningChain } from '../support/events/winning-chain.ts';
-import { assertProperty, Seen, timeout } from '../support/property.ts';
+import { assertProperty, Seen } from '../support/property.ts';
 import { problemsIn } from '../support/recounts/recounts.ts';
 import { heldClock } from '../support/time/held-clock.ts';
 import { until } from '../support/time/until.ts';
@@ -284,37 +284,33 @@ const eventsOf = (seed: number): NodeEvent[] => [
   ...devnetEvents({ seed, blocks: 28, accounts: 8, transactionsPerBlock: 3, staking: 100, forkEvery: 4, forkDepth: 5 }),
 ];
 
-test(
-  'lists by decoded values equal a filter over all of them, with blocks, forks and batches in any order',
-  async () => {
-    const seen = new Seen({ lists: 1 });
-    await assertProperty(
-      fc.asyncProperty(forks(), fc.infiniteStream(fc.nat(1_000)), async (generated, numbers) => {
-        const { events } = grown(generated);
-        const draw = (below: number): number => (numbers.next().value ?? 0) % below;
-        const start = draw(events.length + 1);
-        using directory = ingestOf(events.slice(0, start).map(received));
-        using open = openAt(directory.path, { valueIndexes: choices, valueIndexRows: 3 });
-        for (const event of events.slice(start)) {
-          if (draw(2) === 0) batch(open);
-          open.ingest.receive(received(event));
-        }
-        using db = new Database(indexPath(directory.path), { readonly: true });
-        seen.add('lists', await compareLists(db, draw, 4));
-        buildAll(open);
-        seen.add('lists', await compareLists(db, draw, 4));
-        // The index depends only on the winning chain, not on the time of its request.
-        using straight = openNew({ valueIndexes: choices });
-        for (const event of winningChain(events)) straight.ingest.receive(received(event));
-        buildAll(straight);
-        expect(tables(directory.path).value_index_entries).toEqual(tables(straight.directory).value_index_entries!);
-        expect(problemsIn(directory.path)).toEqual([]);
-      }),
-      { seen, cases: 1 },
-    );
-  },
-  timeout,
-);
+test('lists by decoded values equal a filter over all of them, with blocks, forks and batches in any order', async () => {
+  const seen = new Seen({ lists: 1 });
+  await assertProperty(
+    fc.asyncProperty(forks(), fc.infiniteStream(fc.nat(1_000)), async (generated, numbers) => {
+      const { events } = grown(generated);
+      const draw = (below: number): number => (numbers.next().value ?? 0) % below;
+      const start = draw(events.length + 1);
+      using directory = ingestOf(events.slice(0, start).map(received));
+      using open = openAt(directory.path, { valueIndexes: choices, valueIndexRows: 3 });
+      for (const event of events.slice(start)) {
+        if (draw(2) === 0) batch(open);
+        open.ingest.receive(received(event));
+      }
+      using db = new Database(indexPath(directory.path), { readonly: true });
+      seen.add('lists', await compareLists(db, draw, 4));
+      buildAll(open);
+      seen.add('lists', await compareLists(db, draw, 4));
+      // The index depends only on the winning chain, not on the time of its request.
+      using straight = openNew({ valueIndexes: choices });
+      for (const event of winningChain(events)) straight.ingest.receive(received(event));
+      buildAll(straight);
+      expect(tables(directory.path).value_index_entries).toEqual(tables(straight.directory).value_index_entries!);
+      expect(problemsIn(directory.path)).toEqual([]);
+    }),
+    { seen, cases: 1 },
+  );
+});
 
 describe('of a chain', () => {
   const events = eventsOf(12);

@@ -13,6 +13,9 @@ const DEFAULT_CASES = 100;
  */
 const PER_CENT = Number(process.env.STACKSIDE_RUNS ?? 100);
 
+/** Time limit of a test, in milliseconds: only a test that hangs takes so much, even on a busy machine. */
+export const TEST_LIMIT = 10 * 60_000 * Math.max(1, PER_CENT / 100);
+
 /**
  * The seed of everything that a test draws. Every run draws the same cases, so that a change never fails by chance; the nightly
  * run sets STACKSIDE_SEED to draw others. Tests that draw several times count on from it.
@@ -118,9 +121,6 @@ export const casesOf = (count: number): number => Math.max(1, Math.ceil((count *
 
 /** Whether everything is tried, as nightly and before a release. */
 export const isFullRun = PER_CENT >= 1000;
-
-/** Timeout for tests whose cases STACKSIDE_RUNS multiplies, in milliseconds: long enough for any run. */
-export const timeout = 24 * 3_600_000;
 
 /** Characters of a failure that a test prints; all of a longer one are in a file. */
 const MAX_FAILURE_CHARS = 4_000;

@@ -10,7 +10,7 @@ import { readAdminKey } from '../../../src/hooks/access/keys.ts';
 import { type Server, startServerIn } from '../../e2e/stackside.ts';
 import { routesOf, Subjects } from '../../support/api/random-urls.ts';
 import { type DataDirectory, dataDirectory } from '../../support/data/data-directory.ts';
-import { casesOf, firstSeed, timeout } from '../../support/property.ts';
+import { casesOf, firstSeed } from '../../support/property.ts';
 import { metricOf } from '../../support/servers/metrics.ts';
 import { standInNode } from '../../support/servers/stand-in-node.ts';
 import { until } from '../../support/time/until.ts';
@@ -90,22 +90,17 @@ describe.each([
     directory[Symbol.dispose]();
   });
 
-  test.each(names)(
-    '%s',
-    async (name) => {
-      const attacking = attack(name, target, MESSAGES, String(firstSeed));
-      const seen = await watch(server.pid, `${server.api}/extended/v3/transactions`, attacking);
-      const tally = await attacking;
-      expect(failures(tally)).toEqual([]);
-      expect(tally.answers.size).toBeGreaterThan(0);
-      expect([...seen.statuses]).toEqual([200]);
-      expect(seen.slowest).toBeLessThan(SLOWEST);
-      expect(seen.busiest).toBeLessThan(BUSIEST);
-      expect(seen.growth).toBeLessThan(MEMORY);
-      for (const way of ['websocket', 'socket_io'])
-        expect(await metricOf(server.events, `${way}_failed_total`)).toBe(0);
-      expect(overheard).toEqual([]);
-    },
-    timeout,
-  );
+  test.each(names)('%s', async (name) => {
+    const attacking = attack(name, target, MESSAGES, String(firstSeed));
+    const seen = await watch(server.pid, `${server.api}/extended/v3/transactions`, attacking);
+    const tally = await attacking;
+    expect(failures(tally)).toEqual([]);
+    expect(tally.answers.size).toBeGreaterThan(0);
+    expect([...seen.statuses]).toEqual([200]);
+    expect(seen.slowest).toBeLessThan(SLOWEST);
+    expect(seen.busiest).toBeLessThan(BUSIEST);
+    expect(seen.growth).toBeLessThan(MEMORY);
+    for (const way of ['websocket', 'socket_io']) expect(await metricOf(server.events, `${way}_failed_total`)).toBe(0);
+    expect(overheard).toEqual([]);
+  });
 });
