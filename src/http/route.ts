@@ -209,7 +209,7 @@ export function route<
 ): Route {
   // Only the handler needs the types.
   const declaration = typedDeclaration as unknown as Declaration;
-  const { method = 'GET', path, errors, deprecated = null, hidden = false } = declaration;
+  const { method = 'GET', path, deprecated = null, hidden = false } = declaration;
   const { mainThread = false, snapshot = true, history, countedAs = null } = declaration;
   if (declaration.access !== undefined && declaration.etag !== null) {
     throw new Error(`${path} has access and a tag, but a cached response would reach every client`);
@@ -232,52 +232,51 @@ export function route<
     countedAs,
     hidden,
     detail,
-    serve(context) {
-      const { failure, deprecation, clientAddress } = context;
-      const readers = lazy(() => readersOf(declaration, clientAddress));
-      const answerTo = requestAnswerer(declaration, context, readers);
-      const cost = costOf(declaration);
-      const limiter = cost === 0 ? null : context.limiter;
-      const charge = (request: Request): Record<string, string> | null =>
-        limiter?.charge(limiter.clientOf(request.headers, clientAddress(request)), cost) ?? null;
-      const notice = deprecated === null ? null : deprecationNotice(declaration, deprecated, deprecation, context);
-      return (request) => {
-        const gone = notice?.goneResponse(request);
-        if (gone !== undefined) return gone;
-        const info: SnapshotInfo = { height: null, from: null, headers: null };
-        let quota: Record<string, string> | null = null;
-        const finish = (response: Response): Response => {
-          if (info.height !== null) response.headers.set(HEIGHT_HEADER, String(info.height));
-          withHeaders(response, quota);
-          return notice === null ? response : notice.addHeaders(response, request);
-        };
-        const succeed = (response: Response): Response => finish(withHeaders(response, info.headers));
-        const fail = (error: unknown): Answer => {
-          const { from } = info;
-          return finish(failure(from === null ? error : errorSince(error, from), request, errors));
-        };
-        try {
-          quota = charge(request);
-          const answer = answerTo(request, info);
-          return answer instanceof Promise ? answer.then(succeed).catch(fail) : succeed(answer);
-        } catch (error) {
-          return fail(error);
-        }
-      };
-    },
+    serve: (context) => requestHandler(declaration, context),
   };
 }
 
 /** The snapshot that a request was answered from, as the response describes it. */
 interface SnapshotInfo extends SnapshotHeight {
-  /** Height of the first block, if the index began at a block and the route has a history. */
-  from: number | null;
-  /** Headers of the response, unless it is an error. */
-  headers: Record<string, string> | null;
+  /** Null until the index is known to have the blocks that the route needs. */
+  history: ReturnType<typeof requireHistory> | null;
+}
+
+/** Makes the handler of a route's requests. It neither throws nor rejects. */
+function requestHandler(declaration: Declaration, context: RouteContext): (request: Request) => Answer {
+  const { deprecated, errors } = declaration;
+  const { failure, deprecation, clientAddress } = context;
+  const answer = requestAnswerer(declaration, context);
+  const cost = costOf(declaration);
+  const limiter = cost === 0 ? null : context.limiter;
+  const notice = deprecated === undefined ? null : deprecationNotice(declaration, deprecated, deprecation, context);
+  return (request) => {
+    const gone = notice?.goneResponse(request);
+    if (gone !== undefined) return gone;
+    const info: SnapshotInfo = { height: null, history: null };
+    let quota: Record<string, string> | null = null;
+    const finish = (response: Response): Response => {
+      if (info.height !== null) response.headers.set(HEIGHT_HEADER, String(info.height));
+      withHeaders(response, quota);
+      return notice === null ? response : notice.addHeaders(response, request);
+    };
+    const succeed = (response: Response): Response => finish(withHeaders(response, info.history?.headers ?? null));
+    const fail = (error: unknown): Response => {
+      const from = info.history?.from ?? null;
+      return finish(failure(from === null ? error : errorSince(error, from), request, errors));
+    };
+    try {
+      quota = limiter?.charge(limiter.clientOf(request.headers, clientAddress(request)), cost) ?? null;
+      const answered = answer(request, info);
+      return answered instanceof Promise ? answered.then(succeed).catch(fail) : succeed(answered);
+    } catch (error) {
+      return fail(error);
+    }
+  };
 }
 
 /** Makes the parsers of a route's requests: authentication, parameters, authorization, then the body. They throw ApiError. */
-function readersOf(
+function parsersOf(
   { path, params: paramSchemas = {}, query = {}, described, body, optionalBody = false, access }: Declaration,
   clientAddress: RouteContext['clientAddress'],
 ) {
@@ -303,6 +302,7 @@ function readersOf(
   return { readParams, parseRequest, readBody };
 }
 
+/** Makes a response after the snapshot ended, so that serializing and compressing don't hold the snapshot. */
 type MakeResponse = () => Answer;
 
 /** The tags of a response that clients and the cache may store. */
@@ -315,142 +315,152 @@ interface Tags {
 /** Makes the function that answers a request. It throws or rejects the errors of the route. */
 function requestAnswerer(
   declaration: Declaration,
-  { snapshots, heights, respond, tag, cache, turns, longRead, failure, askAccount, standing }: RouteContext,
-  readers: () => ReturnType<typeof readersOf>,
+  context: RouteContext,
 ): (request: Request, info: SnapshotInfo) => Answer {
-  const { method = 'GET', status = 200, plainText = false, history } = declaration;
-  const { moved, snapshot = true, long = false } = declaration;
+  const { method = 'GET', moved, snapshot = true, long = false, history } = declaration;
+  const { heights, respond, tag, cache, longRead, askAccount, standing, clientAddress } = context;
+  const parsers = lazy(() => parsersOf(declaration, clientAddress));
+  const responses = responseMaker(declaration, context);
   const readState = method === 'GET' ? declaration.etag : null;
-  const success = plainText ? respond.plainText : respond.jsonText;
-  // Compression reveals whether a secret resembles a part of the request, so only public answers are compressed.
-  const isCompressible = declaration.access === undefined;
+
+  function answer(request: Request, info: SnapshotInfo): Answer {
+    const location = moved?.(request.url) ?? null;
+    if (location !== null) return redirect(location, request, info);
+    const { parseRequest, readBody } = parsers();
+    const parsed = parseRequest(request);
+    if (readBody === null) return answerParsed(parsed, info);
+    return readBody(request).then((body) => answerParsed({ ...parsed, body }, info));
+  }
+
+  /** Redirects with the tag of the target's response. Parameters are checked first, as the target would check them. */
+  function redirect(location: string, request: Request, info: SnapshotInfo): Answer {
+    const params = parsers().readParams(request.url.slice(0, pathStart(request.url)) + location);
+    const redirectWith = (etag: string | null): Response => respond.redirect(302, location, etag);
+    if (minimumHeight(request) === 0) return redirectWith(heights.read(info, (reader) => currentTag(reader, params)));
+    return heights.readLong(request, info, async (reader) => currentTag(reader, params)).then(redirectWith);
+  }
+
+  /** Reads the index in this turn if possible: most requests do. */
+  function answerParsed(parsed: RouteRequest, info: SnapshotInfo): Answer {
+    if (!snapshot) return answerWithoutIndex(parsed);
+    if (long || minimumHeight(parsed.request) > 0) return answerLater(parsed, info);
+    const makeResponse = heights.read(info, (reader) => {
+      const mayAskNode = history === 'account' && reader.chain.historyFrom() !== null;
+      // Without the node, the handler of such a route returns no promise: see HandlerReturn.
+      return mayAskNode ? null : (read(reader, parsed, info) as MakeResponse);
+    });
+    return makeResponse === null ? answerLater(parsed, info) : makeResponse();
+  }
+
+  async function answerWithoutIndex(parsed: RouteRequest): Promise<Response> {
+    return responses.ofResult(await declaration.handle({ ...parsed, read: undefined, askAccount }), parsed, null);
+  }
+
+  /** Answers a request that may take several turns, or that waits for its minimum height or for the node. */
+  async function answerLater(parsed: RouteRequest, info: SnapshotInfo): Promise<Response> {
+    const { request } = parsed;
+    const readIndex = () => heights.readLong(request, info, async (reader) => read(reader, parsed, info));
+    const readInTurn = async () => {
+      requireConnection(request);
+      return readIndex();
+    };
+    const makeResponse = await (long ? longRead(readInTurn) : readIndex());
+    return makeResponse();
+  }
+
+  /** Reads what the response needs: nothing more if the client or the cache has the response, else the handler's result. */
+  function read(reader: Reader, parsed: RouteRequest, info: SnapshotInfo): MakeResponse | Promise<MakeResponse> {
+    info.history = requireHistory(reader, history);
+    if (history !== 'none' && !isChainKnown(reader)) return refuseUnknownChain;
+    const etag = currentTag(reader, parsed.params);
+    const tags = etag === null ? null : { etag, cacheTag: `${reader.file} ${etag}` };
+    const stored = tags === null ? null : storedResponse(parsed, tags);
+    if (stored !== null) return stored;
+    const result: unknown = declaration.handle({ ...parsed, read: reader, askAccount });
+    return whenReady(result, (value) => () => responses.ofResult(value, parsed, tags));
+  }
+
+  async function refuseUnknownChain(): Promise<never> {
+    throw unknownChain(await standing());
+  }
 
   /** The current ETag; null for a response that must not be stored. */
-  function currentTag(read: Reader, params: RouteRequest['params']): string | null {
-    const state = readState === null ? null : readState(read, params);
+  function currentTag(reader: Reader, params: RouteRequest['params']): string | null {
+    const state = readState === null ? null : readState(reader, params);
     if (state === null) return null;
-    const from = read.chain.historyFrom();
+    const from = reader.chain.historyFrom();
     return tag(from === null ? state : `${state}-since-${from}`);
   }
 
-  function wholeText(text: string, { request, target }: RouteRequest, tags: Tags | null): Response {
+  /** Confirms the client's copy, or sends the cached text. @returns null if neither is current */
+  function storedResponse(parsed: RouteRequest, tags: Tags): MakeResponse | null {
+    const { etag, cacheTag } = tags;
+    const ifNoneMatch = parsed.request.headers.get('if-none-match');
+    if (namesTag(ifNoneMatch, etag)) {
+      return () => respond.notModified(etag, ifNoneMatch?.includes(`W/"${etag}"`) ?? false);
+    }
+    const text = cache.get(parsed.target, cacheTag);
+    return text === undefined ? null : () => responses.ofText(text, parsed, tags);
+  }
+
+  return answer;
+}
+
+/** Makes the responses of a route. Their `tags` are null if the response must not be stored. */
+function responseMaker(declaration: Declaration, { snapshots, respond, cache, turns, failure }: RouteContext) {
+  const { status = 200, plainText = false } = declaration;
+  const success = plainText ? respond.plainText : respond.jsonText;
+  // Compression reveals whether a secret resembles a part of the request, so only public answers are compressed.
+  const isPublic = declaration.access === undefined;
+
+  function ofResult(result: unknown, parsed: RouteRequest, tags: Tags | null): Answer {
     const etag = tags?.etag ?? null;
-    const isCompressed = isCompressible && text.length >= MIN_COMPRESSED_LENGTH;
-    const coding = isCompressed ? codingFor(request.headers.get('accept-encoding')) : null;
-    if (coding === null) return success(status, text, etag);
-    const bytes = tags === null ? compress(text, coding) : cache.compress(target, tags.cacheTag, text, coding);
-    return success(status, bytes, etag, coding);
+    if (result instanceof Streamed) return inPartsUnlessHead(ofStream(result, parsed.request), parsed.request);
+    if (result instanceof Redirect) return respond.redirect(result.status, result.location, etag);
+    if (result instanceof Response) return respond.passedOn(result);
+    if (status === 204) return respond.noContent();
+    return whenReady(plainText ? [String(result)] : jsonParts(result, turns.longWork()), (parts) => {
+      if (parts.length > 1) return inPartsUnlessHead(success(status, inParts(parts, turns), etag), parsed.request);
+      const [text = ''] = parts;
+      if (tags !== null) cache.set(parsed.target, tags.cacheTag, text);
+      return ofText(text, parsed, tags);
+    });
   }
 
-  /** Returns the response of a body in parts, without Content-Length. For HEAD, no part is made. */
-  function inPartsUnlessHead(response: Response, { request: { method } }: RouteRequest): Response {
-    if (method !== 'HEAD') return response;
-    const answer = new Response(null, { status: response.status, headers: response.headers });
-    answer.headers.set('transfer-encoding', 'chunked');
-    return answer;
-  }
-
-  function streamBody(body: Streamed, { request }: RouteRequest): Response {
+  function ofStream(body: Streamed, request: Request): Response {
     const failed = (error: unknown) => failure(error, request, declaration.errors);
     const turn = () => turns.yieldLongWork();
     return respond.passedOn(streamedResponse(body, { read: snapshots.read, turn, failure: failed }));
   }
 
-  /** Makes the response of a handler's result. @param tags null for a response that must not be stored */
-  function toResponse(result: unknown, parsed: RouteRequest, tags: Tags | null): Answer {
+  function ofText(text: string, { request, target }: RouteRequest, tags: Tags | null): Response {
     const etag = tags?.etag ?? null;
-    if (result instanceof Streamed) return inPartsUnlessHead(streamBody(result, parsed), parsed);
-    if (result instanceof Redirect) return respond.redirect(result.status, result.location, etag);
-    if (result instanceof Response) return respond.passedOn(result);
-    if (status === 204) return respond.noContent();
-    const sent = (parts: string[]): Response => {
-      if (parts.length > 1) return inPartsUnlessHead(success(status, inParts(parts, turns), etag), parsed);
-      const [text = ''] = parts;
-      if (tags !== null) cache.set(parsed.target, tags.cacheTag, text);
-      return wholeText(text, parsed, tags);
-    };
-    const parts = plainText ? [String(result)] : jsonParts(result, turns.longWork());
-    return parts instanceof Promise ? parts.then(sent) : sent(parts);
+    const isCompressible = isPublic && text.length >= MIN_COMPRESSED_LENGTH;
+    const coding = isCompressible ? codingFor(request.headers.get('accept-encoding')) : null;
+    if (coding === null) return success(status, text, etag);
+    const bytes = tags === null ? compress(text, coding) : cache.compress(target, tags.cacheTag, text, coding);
+    return success(status, bytes, etag, coding);
   }
 
-  const chainUnknown: MakeResponse = async () => {
-    throw unknownChain(await standing());
-  };
-
-  /** Returns the function that makes a response from the client's copy or the cache; null if both lack the current text. */
-  function storedAnswer(parsed: RouteRequest, tags: Tags): MakeResponse | null {
-    const { request, target } = parsed;
-    const { etag, cacheTag } = tags;
-    const ifNoneMatch = request.headers.get('if-none-match');
-    if (namesTag(ifNoneMatch, etag)) {
-      return () => respond.notModified(etag, ifNoneMatch?.includes(`W/"${etag}"`) ?? false);
-    }
-    const text = cache.get(target, cacheTag);
-    return text === undefined ? null : () => wholeText(text, parsed, tags);
-  }
-
-  /** Reads what the response needs. @returns makes the response, after the snapshot ended */
-  function read(reader: Reader, parsed: RouteRequest, info: SnapshotInfo): MakeResponse | Promise<MakeResponse> {
-    const { from, headers } = requireHistory(reader, history);
-    info.from = from;
-    info.headers = headers;
-    if (history !== 'none' && !isChainKnown(reader)) return chainUnknown;
-    const etag = currentTag(reader, parsed.params);
-    const tags = etag === null ? null : { etag, cacheTag: `${reader.file} ${etag}` };
-    const stored = tags === null ? null : storedAnswer(parsed, tags);
-    if (stored !== null) return stored;
-    const result = declaration.handle({ ...parsed, read: reader, askAccount });
-    const respondWith = (value: unknown) => () => toResponse(value, parsed, tags);
-    return result instanceof Promise ? result.then(respondWith) : respondWith(result);
-  }
-
-  /** Answers a request that may take several turns, or that waits for its minimum height or for the node. */
-  async function answerLater(parsed: RouteRequest, info: SnapshotInfo): Promise<Response> {
-    const readLong = () => heights.readLong(parsed.request, info, async (reader) => read(reader, parsed, info));
-    const make = await (long ? longRead(() => unlessLeft(parsed.request, readLong)) : readLong());
-    return make();
-  }
-
-  /** Answers a request that reads in one turn, unless it must wait. */
-  function answerNow(parsed: RouteRequest, info: SnapshotInfo): Answer {
-    if (minimumHeight(parsed.request) > 0) return answerLater(parsed, info);
-    const make = heights.read(info, (reader) => {
-      if (history === 'account' && reader.chain.historyFrom() !== null) return null;
-      // The handler of such a route returns no promise: see HandlerReturn.
-      return read(reader, parsed, info) as MakeResponse;
-    });
-    return make === null ? answerLater(parsed, info) : make();
-  }
-
-  async function answerWithoutIndex(parsed: RouteRequest): Promise<Response> {
-    return toResponse(await declaration.handle({ ...parsed, read: undefined, askAccount }), parsed, null);
-  }
-
-  const answer = snapshot ? (long ? answerLater : answerNow) : answerWithoutIndex;
-
-  /** Redirects with the tag of the target's response. Parameters are checked first, as the target would check them. */
-  function redirect(location: string, request: Request, info: SnapshotInfo): Answer {
-    const params = readers().readParams(request.url.slice(0, pathStart(request.url)) + location);
-    const to = (etag: string | null): Response => respond.redirect(302, location, etag);
-    if (minimumHeight(request) === 0) return to(heights.read(info, (read) => currentTag(read, params)));
-    return heights.readLong(request, info, async (read) => currentTag(read, params)).then(to);
-  }
-
-  return (request, info) => {
-    const location = moved?.(request.url) ?? null;
-    if (location !== null) return redirect(location, request, info);
-    const { parseRequest, readBody } = readers();
-    const parsed = parseRequest(request);
-    return readBody === null
-      ? answer(parsed, info)
-      : readBody(request).then((body) => answer({ ...parsed, body }, info));
-  };
+  return { ofResult, ofText };
 }
 
-/** Runs a read that waited for its turn. @throws ApiError if the client has closed the connection */
-async function unlessLeft<T>({ signal }: Request, read: () => Promise<T>): Promise<T> {
+/** Returns the response of a body in parts, without Content-Length. For HEAD, no part is made. */
+function inPartsUnlessHead(response: Response, { method }: Request): Response {
+  if (method !== 'HEAD') return response;
+  const answer = new Response(null, { status: response.status, headers: response.headers });
+  answer.headers.set('transfer-encoding', 'chunked');
+  return answer;
+}
+
+/** Uses a value in this turn, unless it is a promise: most requests take one turn. */
+function whenReady<T, R>(value: T | Promise<T>, use: (value: T) => R | Promise<R>): R | Promise<R> {
+  return value instanceof Promise ? value.then(use) : use(value);
+}
+
+/** Checks a request that waited for its turn. @throws ApiError if the client has closed the connection */
+function requireConnection({ signal }: Request): void {
   if (signal.aborted) throw new ApiError(503, 'The client closed the connection before the request was handled');
-  return read();
 }
 
 /** The path for the router, with numbered parameters: it accepts only one name for each segment. Values are parsed here. */
@@ -478,13 +488,18 @@ function counter({ method, path, countedAs }: Route, metrics: RequestMetrics) {
 /** Responses of GET routes to HEAD requests, until {@link withHeadAnswers} sends them. */
 const headAnswers = new WeakMap<Request, Response>();
 
-/** Removes a response's body and sets the Content-Length of the GET; a streamed response has none. */
-async function withoutBody(answer: Response): Promise<Response> {
+/**
+ * Keeps the response to HEAD: the response of the GET without its body, but with the Content-Length of the body. A streamed
+ * response has no length.
+ * @returns a response for Elysia
+ */
+async function keepHeadAnswer(request: Request, answer: Response): Promise<Response> {
   const { status, headers } = answer;
   if (answer.body !== null && !headers.has('content-length') && !headers.has('transfer-encoding')) {
     headers.set('content-length', String((await answer.bytes()).length));
   }
-  return new Response(null, { status, headers });
+  headAnswers.set(request, new Response(null, { status, headers }));
+  return new Response(null);
 }
 
 /**
@@ -510,20 +525,14 @@ export const plugin =
       const { method, path, detail, serve, mainThread } = declared;
       const respond = (mainThread ? context.mainThread : undefined) ?? serve(context);
       const count = counter(declared, context.metrics);
-      const counted = (request: Request): Answer => {
+      const handle = (request: Request): Answer => {
         const start = performance.now();
-        const sent = (response: Response): Answer => {
+        return whenReady(respond(request), (response) => {
           count(request, response.status, performance.now() - start);
-          if (request.method !== 'HEAD' || method !== 'GET') return response;
-          return withoutBody(response).then((bare) => {
-            headAnswers.set(request, bare);
-            return new Response(null);
-          });
-        };
-        const answer = respond(request);
-        return answer instanceof Promise ? answer.then(sent) : sent(answer);
+          return request.method === 'HEAD' && method === 'GET' ? keepHeadAnswer(request, response) : response;
+        });
       };
-      app.route(method, routerPath(path), ({ request }) => counted(request), { parse: 'none', detail });
+      app.route(method, routerPath(path), ({ request }) => handle(request), { parse: 'none', detail });
     }
     return app;
   };
