@@ -110,28 +110,24 @@ function successOf({ response, status, plainText = false, otherTypes = {} }: Des
 }
 
 function responsesOf(route: DescribedRoute): Record<string, Body> {
-  const { path, status = 200, redirects, etag, snapshot = true } = route;
-  const { errors = problems, notFound, notFoundBody = errors.schema, refusals = {}, deprecated, history } = route;
-  const problem = errors.schema;
-  const body = bodyOf(route);
-  const responses: Record<string, Body> = {
-    [status]: successOf(route),
-    ...(redirects === undefined ? {} : { 302: { description: redirects } }),
-    ...(etag === null ? {} : { 304: { description: 'The copy named in If-None-Match is still current' } }),
-    ...(parametersOf(route).length === 0 && body === undefined && !isOwnPath(path)
-      ? {}
-      : { 400: json('A parameter or the body is invalid', problem) }),
-    ...(body === undefined
-      ? {}
-      : { 413: json('The body is too large', problem), 415: json('The body is not sent as JSON', problem) }),
-    ...(needsKey(route) ? { 401: json('The API key is missing or wrong', problem) } : {}),
-    ...(notFound === undefined ? {} : { 404: json(notFound, notFoundBody) }),
-    ...(snapshot ? { 503: unavailable(errors) } : {}),
-    ...Object.fromEntries(Object.entries(refusals).map(([code, meaning]) => [code, json(meaning, problem)])),
-    ...(deprecated === undefined
-      ? {}
-      : { 410: json('The route is retired: the operator switched it off, or its sunset date has passed', Problem) }),
-  };
+  const { path, status = 200, redirects, etag, snapshot = true, history } = route;
+  const { errors = problems, notFound, notFoundBody = errors.schema, refusals = {}, deprecated } = route;
+  const hasBody = bodyOf(route) !== undefined;
+  const canBeInvalid = hasBody || parametersOf(route).length > 0 || isOwnPath(path);
+  const responses: Record<string, Body> = { [status]: successOf(route) };
+  const refusal = (meaning: string): Body => json(meaning, errors.schema);
+  if (redirects !== undefined) responses[302] = { description: redirects };
+  if (etag !== null) responses[304] = { description: 'The copy named in If-None-Match is still current' };
+  if (canBeInvalid) responses[400] = refusal('A parameter or the body is invalid');
+  if (needsKey(route)) responses[401] = refusal('The API key is missing or wrong');
+  if (notFound !== undefined) responses[404] = json(notFound, notFoundBody);
+  if (deprecated !== undefined) {
+    responses[410] = json('The route is retired: the operator switched it off, or its sunset date has passed', Problem);
+  }
+  if (hasBody) responses[413] = refusal('The body is too large');
+  if (hasBody) responses[415] = refusal('The body is not sent as JSON');
+  if (snapshot) responses[503] = unavailable(errors);
+  for (const [code, meaning] of Object.entries(refusals)) responses[code] = refusal(meaning);
   return snapshot ? withHeaders(responses, history) : responses;
 }
 
@@ -181,15 +177,13 @@ type Operation = ReturnType<typeof operation>;
 
 function withExample(operation: Operation, { parameters = {}, body }: RecordedExample): Operation {
   const { requestBody } = operation;
-  const schema = schemaOf(requestBody);
-  const content = schema === undefined || body === undefined ? {} : { [JSON_TYPE]: { schema, example: body } };
-  return {
-    ...operation,
-    parameters: operation.parameters.map((entry) => ({ ...entry, example: parameters[entry.name] ?? entry.example })),
-    ...(requestBody === undefined
-      ? {}
-      : { requestBody: { ...requestBody, content: { ...requestBody.content, ...content } } }),
-  };
+  const examples = operation.parameters.map((entry) => ({
+    ...entry,
+    example: parameters[entry.name] ?? entry.example,
+  }));
+  if (requestBody === undefined || body === undefined) return { ...operation, parameters: examples };
+  const content = { [JSON_TYPE]: { ...requestBody.content[JSON_TYPE], example: body } };
+  return { ...operation, parameters: examples, requestBody: { ...requestBody, content } };
 }
 
 const JSON_TYPE = 'application/json';
@@ -227,18 +221,18 @@ export interface SwaggerDocument {
  * @throws Error if two schemas have the same name
  */
 export function complete(document: SwaggerDocument, examples: ApiDescription['examples']): object {
+  const operations = Object.entries(document.paths).flatMap(([routedPath, methods]) =>
+    Object.entries(methods).map(([method, routed]) => ({ method, ...publishedOperation(routedPath, routed) })),
+  );
   const paths: Paths = {};
-  const answers: [TSchema | undefined, unknown][] = [];
-  for (const [routedPath, methods] of Object.entries(document.paths)) {
-    for (const [method, routedOperation] of Object.entries(methods)) {
-      const { path, operation } = publishedOperation(routedPath, routedOperation);
-      const recorded = examples[operation.operationId] ?? {};
-      paths[path] = { ...paths[path], [method]: withExample(operation, recorded) };
-      answers.push([schemaOf(operation.responses[200] ?? operation.responses[202]), recorded.answer]);
-    }
+  for (const { path, method, operation } of operations) {
+    paths[path] = { ...paths[path], [method]: withExample(operation, examples[operation.operationId] ?? {}) };
   }
   const { value, schemas } = withReferences(paths);
-  for (const [schema, answer] of answers) addExamples(schemas, schema, answer);
+  for (const { operation } of operations) {
+    const success = operation.responses[200] ?? operation.responses[202];
+    addExamples(schemas, schemaOf(success), examples[operation.operationId]?.answer);
+  }
   return {
     ...document,
     paths: value,
@@ -355,10 +349,13 @@ function withReferences<T>(value: T): { value: T; schemas: Record<string, Schema
 }
 
 /** Returns a union of a type and null as one schema with both types; null for other unions. */
-function nullable([first = {}, second, ...others]: readonly Schema[]): Schema | null {
-  const { const: only, enum: words = only === undefined ? undefined : [only], ...rest } = first;
-  if (typeof rest.type !== 'string' || second?.type !== 'null' || others.length > 0) return null;
-  return { ...rest, type: [rest.type, 'null'], ...(words === undefined ? {} : { enum: [...words, null] }) };
+function nullable(branches: readonly Schema[]): Schema | null {
+  const [first, second] = branches;
+  if (branches.length !== 2 || typeof first?.type !== 'string' || second?.type !== 'null') return null;
+  const { const: literal, enum: words, ...rest } = first;
+  const literals = literal === undefined ? words : [literal];
+  const schema = { ...rest, type: [first.type, 'null'] };
+  return literals === undefined ? schema : { ...schema, enum: [...literals, null] };
 }
 
 /** Returns an object schema as `allOf` of a base and its additional members. */
