@@ -226,6 +226,7 @@ test('during requests, results are written after 20 ms or in batches of 200, and
   areMoreComing = true;
   const last = many(206, 4);
   const stopped = writer.stop();
+  await until(() => writes.length === 4);
   expect(lengths()).toEqual([3, 200, 2, 4]);
   writes[3]!.done();
   expect(await Promise.all(last)).toEqual([true, false, true, false]);
@@ -284,7 +285,9 @@ test("a result that can't be written delays no other, and a disk error is return
   await until(() => writes.length === 4);
   writes[3]!.done();
   expect(await Promise.all(outcomes)).toEqual([true, 'this one', true]);
+  await writer.stop();
 
+  writer.start(2);
   const refused = [2, 4, 6].map((delivery) => writer.write(loss(delivery)).catch(({ message }: Error) => message));
   writes[4]!.done();
   await until(() => writes.length === 6);

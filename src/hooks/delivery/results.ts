@@ -45,48 +45,47 @@ export function resultWriter({ write, areMoreComing, clock }: ResultWriterOption
   let working: Promise<void> | null = null;
   /** Ends the wait for more results; null if nothing waits. */
   let cancel: (() => void) | null = null;
-  /** Number of waiting results that are written one by one, because a command with all of them failed. */
-  let singles = 0;
 
-  function next(): WaitingResult[] {
-    if (singles === 0) return waiting.splice(0, MAX_RESULTS_PER_COMMAND);
-    singles -= 1;
-    return waiting.splice(0, 1);
+  /**
+   * Writes results in one command. If the command fails, writes each result alone, so that a result that can't be written
+   * doesn't delay the others.
+   * @returns the results that aren't written, because the log is unavailable
+   */
+  async function writeBatch(batch: readonly WaitingResult[]): Promise<readonly WaitingResult[]> {
+    try {
+      const counts = await write({ epoch, marks: batch.map(({ result }) => result) });
+      for (const [index, { resolve }] of batch.entries()) resolve(counts[index] === true);
+      return [];
+    } catch (error) {
+      if (error instanceof LogUnavailableError) return batch;
+      if (batch.length > 1 && unavailable(error) === null) return writeEach(batch);
+      for (const { reject } of batch) reject(error);
+      return [];
+    }
   }
 
-  /** @param signal aborted once `stop` no longer waits for the log */
-  async function recover(batch: WaitingResult[], error: unknown, signal: AbortSignal): Promise<void> {
-    if (error instanceof LogUnavailableError) {
-      // The next holder of the lease sends these deliveries again.
-      if (signal.aborted) {
-        for (const { resolve } of batch) resolve(false);
-        return;
-      }
-      waiting.unshift(...batch);
-      await pause(clock, RETRY_MS, signal);
-    } else if (batch.length === 1 || unavailable(error) !== null) {
-      for (const { reject } of batch) reject(error);
-    } else {
-      // A result that can't be written must not delay the others.
-      waiting.unshift(...batch);
-      singles = batch.length;
+  async function writeEach(batch: readonly WaitingResult[]): Promise<readonly WaitingResult[]> {
+    for (const [index, result] of batch.entries()) {
+      const unwritten = await writeBatch([result]);
+      if (unwritten.length > 0) return batch.slice(index);
     }
+    return [];
   }
 
   /** Whether the waiting results are written now, without more. */
   const isDue = (): boolean =>
-    waiting.length >= MAX_RESULTS_PER_COMMAND ||
-    (waiting.length > 0 && (singles > 0 || stopping.signal.aborted || !areMoreComing()));
+    waiting.length >= MAX_RESULTS_PER_COMMAND || (waiting.length > 0 && (stopping.signal.aborted || !areMoreComing()));
 
   async function work(): Promise<void> {
     const { signal } = stopping;
     do {
-      const batch = next();
-      try {
-        const counts = await write({ epoch, marks: batch.map(({ result }) => result) });
-        for (const [index, { resolve }] of batch.entries()) resolve(counts[index] === true);
-      } catch (error) {
-        await recover(batch, error, signal);
+      const unwritten = await writeBatch(waiting.splice(0, MAX_RESULTS_PER_COMMAND));
+      if (signal.aborted) {
+        // The next holder of the lease sends these deliveries again.
+        for (const { resolve } of unwritten) resolve(false);
+      } else if (unwritten.length > 0) {
+        waiting.unshift(...unwritten);
+        await pause(clock, RETRY_MS, signal);
       }
     } while (isDue());
     working = null;
