@@ -63,7 +63,7 @@ export interface ServedNode {
 function blockAt(node: ServedNode, tip: string | null): Block {
   if (tip === null || tip === '' || tip === 'latest') return node.tip;
   if (!/^(0x)?[0-9a-f]{64}$/i.test(tip)) throw new RpcError(400, 'tip is not a block id');
-  const block = node.chain.block(`0x${tip.replace(/^0x/, '').toLowerCase()}`);
+  const block = node.chain.block(toId(tip));
   if (block === undefined) throw new RpcError(404, 'The block of tip is not kept');
   return block;
 }
@@ -174,6 +174,8 @@ function hexBytes(text: unknown, what: string): Uint8Array {
 
 /** Returns a hash without 0x, as in the node's JSON. */
 const bare = (hash: string): string => hash.replace(/^0x/, '');
+/** Returns the id of a block or a transaction as the chain has it. @param text hex with or without 0x */
+const toId = (text: string): string => `0x${bare(text).toLowerCase()}`;
 
 /** Adds proofs unless the client declines them. They are empty texts, because the simulation has none. */
 const withProof = <T extends object>(value: T, query: URLSearchParams, ...names: string[]): T =>
@@ -360,7 +362,7 @@ function tenure({ node, block }: RpcRequest) {
 }
 
 function transaction({ node, params: [requestedId = ''] }: RpcRequest) {
-  const id = `0x${bare(requestedId).toLowerCase()}`;
+  const id = toId(requestedId);
   for (const { receipts, indexBlockHash } of node.chain.ancestors(node.tip)) {
     const receipt = receipts.find(({ txId }) => txId === id);
     if (receipt === undefined) continue;
@@ -371,7 +373,7 @@ function transaction({ node, params: [requestedId = ''] }: RpcRequest) {
 
 /** Returns the block in the path, canonical or not. Block 0 has the format of an earlier epoch. @throws RpcError */
 function storedBlock({ node, params: [id = ''] }: RpcRequest): { block: Block; header: SealedHeader } {
-  const block = node.chain.block(`0x${bare(id).toLowerCase()}`);
+  const block = node.chain.block(toId(id));
   if (block === undefined || block.header === null) throw new RpcError(404, `No such block ${bare(id)}\n`);
   return { block, header: block.header };
 }
@@ -394,12 +396,16 @@ function blockByHeight({ node, block: tip, params: [height = ''] }: RpcRequest):
 /** The `authorization` header for replays, like a node's `connection_options.auth_token`. */
 export const RPC_TOKEN = 'simulated-node';
 
+function requireToken({ request }: RpcRequest): void {
+  if (request.headers.get('authorization') !== RPC_TOKEN) throw new RpcError(401, 'Unauthorized');
+}
+
 /**
  * Executes a block again, and returns the results of its transactions. The block's body doesn't contain operations on
  * Bitcoin.
  */
 function replay(request: RpcRequest) {
-  if (request.request.headers.get('authorization') !== RPC_TOKEN) throw new RpcError(401, 'Unauthorized');
+  requireToken(request);
   const { block, header } = storedBlock(request);
   return {
     block_id: bare(block.indexBlockHash),
@@ -567,17 +573,22 @@ function source(request: RpcRequest) {
  * @returns null if the value doesn't exist
  * @throws RpcError if the engine isn't available
  */
-async function readEngine(real: Pick<ClarityMiner, 'read'>, block: Block, read: EngineRead): Promise<string | null> {
-  const answer = await askEngine(() => real.read(block, read));
+async function readEngine(engine: Pick<ClarityMiner, 'read'>, block: Block, read: EngineRead): Promise<string | null> {
+  const answer = await askEngine(() => engine.read(block, read));
   return answer.okay ? answer.result : null;
 }
 
-/** Asks the engine. @returns its result, or the cause of its refusal @throws RpcError if the engine isn't available */
-async function askEngine(ask: () => Promise<string | null>) {
+/** A result in hex, or null if it doesn't exist; or the cause of a refusal. */
+type ReadAnswer =
+  | { readonly okay: true; readonly result: string | null }
+  | { readonly okay: false; readonly cause: string };
+
+/** Asks the engine. @throws RpcError if the engine isn't available */
+async function askEngine(ask: () => Promise<string | null>): Promise<ReadAnswer> {
   try {
-    return { okay: true as const, result: await ask() };
+    return { okay: true, result: await ask() };
   } catch (error) {
-    if (error instanceof EngineRefusedError) return { okay: false as const, cause: toVmError(error.message) };
+    if (error instanceof EngineRefusedError) return { okay: false, cause: toVmError(error.message) };
     if (error instanceof EngineEndedError) throw new RpcError(500, error.message);
     throw error;
   }
@@ -607,44 +618,50 @@ interface FunctionRead {
   sender: string;
 }
 
-/**
- * Executes a read-only function on the state after a block.
- * @returns the serialized result in hex, or the node's reason
- * @throws RpcError if the engine isn't available
- */
+/** Executes a read-only function on the state after a block. @throws RpcError if the engine isn't available */
 export async function readFunction(
-  { clarity: real }: ServedNode,
+  { clarity: engine }: ServedNode,
   block: Block,
   { contract, functionName, args, sender }: FunctionRead,
-): Promise<{ okay: true; result: string | null } | { okay: false; cause: string }> {
-  const failure = (cause: string) => ({ okay: false as const, cause });
+): Promise<ReadAnswer> {
   const { world, burnView } = block;
   const template = world.contract(contract)?.template;
-  if (template === undefined) return failure(`Unchecked(NoSuchContract("${contract}"))`);
-  const declared = template.abi.functions.find(({ name, access }) => name === functionName && access !== 'private');
-  if (declared === undefined) {
-    return failure(
-      template.isPartial === true
-        ? `The simulated node doesn't have the function ${functionName} of ${contract.split('.')[1]}`
-        : `Unchecked(UndefinedFunction("${functionName}"))`,
-    );
-  }
-  if (declared.access === 'public') return failure('NotReadOnly');
-  if (args.length !== declared.args.length) {
-    return failure(`Unchecked(IncorrectArgumentCount(${declared.args.length}, ${args.length}))`);
-  }
-  const index = args.findIndex((value, i) => !isOfType(value, declared.args[i]!.type));
-  if (index >= 0) return failure(`Unchecked(TypeValueError(${JSON.stringify(declared.args[index]!.type)}, …))`);
-  if (real !== undefined) {
+  if (template === undefined) return { okay: false, cause: `Unchecked(NoSuchContract("${contract}"))` };
+  const mistake = mistakeOf(template, contract, functionName, args);
+  if (mistake !== null) return { okay: false, cause: mistake };
+  if (engine !== undefined) {
     const bytes = args.map((value) => toHex(value.bytes));
     // The engine doesn't accept a contract as the sender, so the contract's address replaces it.
     const { address } = splitPrincipal(sender);
-    return askEngine(() => real.read(block, { kind: 'call', contract, functionName, args: bytes, sender: address }));
+    return askEngine(() => engine.read(block, { kind: 'call', contract, functionName, args: bytes, sender: address }));
   }
   const simulated = ownProperty(template.functions, functionName);
-  if (simulated?.read === undefined) return failure(`${NO_CLARITY}, and it doesn't simulate ${functionName}`);
+  if (simulated?.read === undefined) {
+    return { okay: false, cause: `${NO_CLARITY}, and it doesn't simulate ${functionName}` };
+  }
   const context = { world, contract, burnHeight: burnView.height };
   return { okay: true, result: toHex(simulated.read(context, namedArguments(simulated, args))) };
+}
+
+/** Returns the node's reason for refusing a read-only call of a contract; null if the call is valid. */
+function mistakeOf(
+  { abi, isPartial = false }: ContractTemplate,
+  contract: string,
+  functionName: string,
+  args: readonly ClarityValue[],
+): string | null {
+  const declared = abi.functions.find(({ name, access }) => name === functionName && access !== 'private');
+  if (declared === undefined) {
+    return isPartial
+      ? `The simulated node doesn't have the function ${functionName} of ${contract.split('.')[1]}`
+      : `Unchecked(UndefinedFunction("${functionName}"))`;
+  }
+  if (declared.access === 'public') return 'NotReadOnly';
+  if (args.length !== declared.args.length) {
+    return `Unchecked(IncorrectArgumentCount(${declared.args.length}, ${args.length}))`;
+  }
+  const mistyped = declared.args.find(({ type }, index) => !isOfType(args[index]!, type));
+  return mistyped === undefined ? null : `Unchecked(TypeValueError(${JSON.stringify(mistyped.type)}, …))`;
 }
 
 async function mapEntry(request: RpcRequest) {
@@ -653,11 +670,11 @@ async function mapEntry(request: RpcRequest) {
   if (!decoded.ok) throw new RpcError(400, `Failed to deserialize the key: ${decoded.error.message}`);
   const { context, template } = requireContract(request, 'map');
   const map = request.params[2] ?? '';
-  const { clarity: real } = request.node;
-  if (real !== undefined) {
+  const { clarity: engine } = request.node;
+  if (engine !== undefined) {
     if (!template.abi.maps.some(({ name }) => name === map)) throw new RpcError(404, 'Data map not found');
     const { contract } = context;
-    const entry = await readEngine(real, request.block, { kind: 'entry', contract, map, key: toHex(key) });
+    const entry = await readEngine(engine, request.block, { kind: 'entry', contract, map, key: toHex(key) });
     return withProof({ data: entry ?? toHex(clarity.none()) }, request.query, 'proof');
   }
   const entryOf = ownProperty(template.maps, map);
@@ -673,10 +690,10 @@ const isDeclared = ({ abi }: ContractTemplate, access: 'constant' | 'variable', 
 async function variable(request: RpcRequest) {
   const { context, template } = requireContract(request, 'data');
   const name = request.params[2] ?? '';
-  const { clarity: real } = request.node;
-  if (real !== undefined && isDeclared(template, 'variable', name)) {
+  const { clarity: engine } = request.node;
+  if (engine !== undefined && isDeclared(template, 'variable', name)) {
     const { contract } = context;
-    const read = await readEngine(real, request.block, { kind: 'variable', contract, name });
+    const read = await readEngine(engine, request.block, { kind: 'variable', contract, name });
     if (read !== null) return withProof({ data: read }, request.query, 'proof');
   }
   const value = ownProperty(template.variables, name);
@@ -691,10 +708,10 @@ async function constant(request: RpcRequest) {
   const value = ownProperty(template.constants, name);
   if (value !== undefined) return { data: toHex(value) };
   if (!isDeclared(template, 'constant', name)) throw new RpcError(404, 'Constant not found');
-  const { clarity: real } = request.node;
-  if (real === undefined) throw new RpcError(501, `${NO_CLARITY}, and ${name} is made by an expression`);
+  const { clarity: engine } = request.node;
+  if (engine === undefined) throw new RpcError(501, `${NO_CLARITY}, and ${name} is made by an expression`);
   const names = template.abi.variables.filter(({ access }) => access === 'constant').map((variable) => variable.name);
-  const answer = await askEngine(() => real.constant(request.block, context.contract, name, names));
+  const answer = await askEngine(() => engine.constant(request.block, context.contract, name, names));
   if (!answer.okay || answer.result === null) {
     throw new RpcError(501, `The engine doesn't return the value of ${name}`);
   }
@@ -709,16 +726,16 @@ async function trait(request: RpcRequest) {
   if (principalBytes(contract) === null || principalBytes(definedIn) === null || !CLARITY_NAME.test(trait)) {
     throw new RpcError(400, 'The path must name a contract and a trait');
   }
-  const { clarity: real } = request.node;
-  if (real === undefined) throw new RpcError(501, `${NO_CLARITY}, so it can't check traits`);
-  const read = await readEngine(real, request.block, { kind: 'trait', contract, definedIn, trait });
+  const { clarity: engine } = request.node;
+  if (engine === undefined) throw new RpcError(501, `${NO_CLARITY}, so it can't check traits`);
+  const read = await readEngine(engine, request.block, { kind: 'trait', contract, definedIn, trait });
   if (read === null) throw new RpcError(404, 'No contract analysis found or trait definition not found');
   return { is_implemented: read === 'true' };
 }
 
 /** Runs a read-only call without limits. A node allows it only to its operator; the engine never has limits. */
 function fastCallRead(request: RpcRequest) {
-  if (request.request.headers.get('authorization') !== RPC_TOKEN) throw new RpcError(401, 'Unauthorized');
+  requireToken(request);
   return callRead(request);
 }
 
