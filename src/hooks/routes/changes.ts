@@ -339,37 +339,42 @@ async function* events(
   first: ChangeBatch | null,
   signal: AbortSignal,
 ): AsyncGenerator<string, void> {
+  let place = from;
+  let batch = first;
   /** Changes since the last cursor that the client got. */
   let passed = 0;
-  const cursorAt = (place: ChangePosition): string => {
-    passed = 0;
-    return toCursor(place);
-  };
   metrics.opened('stream');
   try {
     yield `retry: ${RETRY_MS}\nid: ${toCursor(from)}\n\n`;
-    for (let [place, batch] = [from, first]; !signal.aborted; batch = changes.next(place, filter)) {
-      if (batch !== null) {
-        ({ place } = batch);
+    while (!signal.aborted) {
+      if (batch === null) {
+        if (passed > 0) yield `id: ${toCursor(place)}\n\n`;
+        passed = 0;
+        const outcome = await room.wait(place.step + 1, clock.monotonic() + KEEP_ALIVE_MS, signal);
+        if (outcome === 'full') throw tooManyReaders();
+        if (signal.aborted) return;
+        if (outcome === 'late') yield ':\n\n';
+        else await turns.next();
+      } else {
+        place = batch.place;
         passed += batch.passed;
-        const { change } = batch;
-        if (change !== null) {
-          const cursor = cursorAt(place);
-          metrics.sent('stream', 1);
-          yield `id: ${cursor}\nevent: ${change.kind}\ndata: ${changeText(change, cursor)}\n\n`;
-        } else yield passed >= MAX_CHANGES_PER_CALL ? `id: ${cursorAt(place)}\n\n` : '';
-        continue;
+        const text = eventText(batch.change, place, passed);
+        if (text !== '') passed = 0;
+        if (batch.change !== null) metrics.sent('stream', 1);
+        yield text;
       }
-      if (passed > 0) yield `id: ${cursorAt(place)}\n\n`;
-      const outcome = await room.wait(place.step + 1, clock.monotonic() + KEEP_ALIVE_MS, signal);
-      if (outcome === 'full') throw tooManyReaders();
-      if (signal.aborted) return;
-      if (outcome === 'late') yield ':\n\n';
-      else await turns.next();
+      batch = changes.next(place, filter);
     }
   } finally {
     metrics.closed('stream');
   }
+}
+
+/** Returns the event of a change. Without a change, returns only a cursor, or nothing if the client's cursor is recent. */
+function eventText(change: ChangeBatch['change'], place: ChangePosition, passed: number): string {
+  if (change === null) return passed < MAX_CHANGES_PER_CALL ? '' : `id: ${toCursor(place)}\n\n`;
+  const cursor = toCursor(place);
+  return `id: ${cursor}\nevent: ${change.kind}\ndata: ${changeText(change, cursor)}\n\n`;
 }
 
 /** Returns the 409 for a cursor at a block that the log doesn't have; any other error unchanged. */
