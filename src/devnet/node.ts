@@ -138,6 +138,14 @@ interface Fork {
   readonly pending: readonly string[];
 }
 
+/** Facts about a transaction that its bytes don't show. */
+interface Submission {
+  /** False if the node signed it without the account's key. Default true. */
+  readonly isSigned?: boolean;
+  /** Tokens that the transaction mints. */
+  readonly mint?: Mint | undefined;
+}
+
 /** Distance to mine: a number of steps, or up to a height or cycle. */
 export type Distance = { readonly count: number } | { readonly until: number };
 
@@ -147,8 +155,8 @@ type Move = { readonly seconds?: number | undefined; readonly until_time?: numbe
 /** A block by its index block hash, or by the name of a snapshot of the state after it. */
 type BlockReference = { readonly index_block_hash?: string | undefined; readonly snapshot?: string | undefined };
 
-/** A state that the chain can go back to by its name. */
-interface NamedState {
+/** A state that the chain can go back to. */
+interface ChainState {
   readonly block: Block;
   readonly shift: TimeShift;
 }
@@ -163,7 +171,7 @@ interface Mined {
 interface TimeShift {
   /** Seconds that commands added to this machine's time. */
   readonly skipped: number;
-  /** Minimum time of the next block, in Unix seconds. */
+  /** Minimum time of the next block, in Unix seconds; 0 with an engine, because a command then mines up to the time. */
   readonly earliest: number;
 }
 
@@ -209,7 +217,7 @@ export class SimulatedNode {
   readonly #shifts = new WeakMap<Block, TimeShift>();
   /** Time at which the next block is due at the interval, in milliseconds of the monotonic clock; null if no block is due. */
   #dueAt: number | null = null;
-  readonly #snapshots = new Map<string, NamedState>();
+  readonly #snapshots = new Map<string, ChainState>();
   /** Height of the branch that removed a snapshot, by its name; the names that were removed last. */
   readonly #removedSnapshots = new Map<string, number>();
 
@@ -269,18 +277,8 @@ export class SimulatedNode {
    */
   async start(eventsUrl: string): Promise<void> {
     this.#eventsUrl = eventsUrl;
-    // Without traffic, the chain has no users who announce transactions.
-    const isPosted = ({ path }: NodeEvent): boolean => this.options.traffic > 0 || !path.endsWith('_mempool_tx');
     await this.#untilStopped(async () => {
-      await this.#mining(async () => {
-        await this.#post([this.chain.genesis()]);
-        if (this.options.saved !== undefined) await this.#restore(this.options.saved);
-        while (this.chain.tip.height < this.options.history) {
-          if (this.clarity !== undefined) await this.#mineOne(quietly);
-          else for (const event of this.#scenario.next()) if (isPosted(event)) await this.#post([event]);
-        }
-        if (this.options.traffic === 0) this.chain.mempool.drop(this.chain.mempool.announcedIds);
-      });
+      await this.#mining(() => this.#postHistory());
       this.#stopping.signal.throwIfAborted();
       this.#loop = startLoop({
         clock: this.#clock,
@@ -292,6 +290,20 @@ export class SimulatedNode {
         passes: (_): _ is Error => false,
       });
     });
+  }
+
+  async #postHistory(): Promise<void> {
+    const { saved, history, traffic } = this.options;
+    const { mempool } = this.chain;
+    // Without traffic, the chain has no users who announce transactions.
+    const isPosted = ({ path }: NodeEvent): boolean => traffic > 0 || !path.endsWith('_mempool_tx');
+    await this.#post([this.chain.genesis()]);
+    if (saved !== undefined) await this.#restore(saved);
+    while (this.chain.tip.height < history) {
+      if (this.clarity !== undefined) await this.#mineOne(quietly);
+      else for (const event of this.#scenario.next()) if (isPosted(event)) await this.#post([event]);
+    }
+    if (traffic === 0) mempool.drop(mempool.announcedIds);
   }
 
   /** Stops the node. The observer may lack the last block. */
@@ -363,7 +375,7 @@ export class SimulatedNode {
     return id;
   }
 
-  async #submit(raw: Uint8Array, isSigned = true, mint?: Mint): Promise<string> {
+  async #submit(raw: Uint8Array, { isSigned = true, mint }: Submission = {}): Promise<string> {
     const decoded = decodedOrThrow(decodeTransaction(raw));
     const id = toHex(decoded.txId);
     if (this.pending.some((transaction) => transaction.id === id)) return id;
@@ -372,10 +384,10 @@ export class SimulatedNode {
     return id;
   }
 
-  /** Adds a transaction of a request. @param path its field in the body @param isSigned false without a valid signature */
-  async #submitFrom(raw: Uint8Array, path: readonly string[], isSigned = true, mint?: Mint): Promise<string> {
+  /** Adds a transaction of a request. @param path its field in the body @throws RefusedTransaction */
+  async #submitFrom(path: readonly string[], raw: Uint8Array, submission: Submission = {}): Promise<string> {
     try {
-      return await this.#submit(raw, isSigned, mint);
+      return await this.#submit(raw, submission);
     } catch (error) {
       if (error instanceof DecodeError) throw new RefusedTransaction(path, 'Deserialization', error.message);
       if (!(error instanceof Rejection)) throw error;
@@ -453,7 +465,7 @@ export class SimulatedNode {
       }
       const { raw, origin } = transaction;
       const replacement = withFee(raw, { ...origin, account: signing.account, fee }, this.chain.network);
-      const replaced = await this.#submitFrom(replacement, ['fee'], signing.isSigned);
+      const replaced = await this.#submitFrom(['fee'], replacement, signing);
       if (this.options.automine) await this.#minePending();
       return replaced;
     });
@@ -471,20 +483,22 @@ export class SimulatedNode {
    */
   mine(distance: Distance, traffic: number, transactions: readonly string[]): Promise<Block[]> {
     return this.#runCommand(async () => {
-      if (traffic > 0 && this.clarity !== undefined)
+      if (traffic > 0 && this.clarity !== undefined) {
         throw fieldError('traffic', 'must be 0, because a chain with real contracts has no simulated users');
+      }
       const count = steps(distance, this.chain.tip.height, MAX_BLOCKS, 'until_height');
-      for (const [index, hex] of transactions.entries())
-        await this.#submitFrom(fromHex(hex), ['transactions', String(index)]);
+      for (const [index, hex] of transactions.entries()) {
+        await this.#submitFrom(['transactions', String(index)], fromHex(hex));
+      }
       const blocks: Block[] = [];
       if (count > 0 && 'count' in distance) await this.#catchUp();
       while (blocks.length < count) {
         const submitted = [...this.#pool.waiting(this.chain.tip.world), ...this.chain.mempool.waiting];
         blocks.push(await this.#mineOne({ transactions: traffic, quiet: traffic === 0, submitted }));
       }
-      // With an engine, each transaction gets a separate block, so the pending transactions may need more blocks than
-      // `count`.
-      return 'until' in distance || this.clarity === undefined ? blocks : [...blocks, ...(await this.#minePending())];
+      // With an engine, each transaction gets a separate block, so the pending transactions may need more than `count`.
+      if ('count' in distance && this.clarity !== undefined) blocks.push(...(await this.#minePending()));
+      return blocks;
     });
   }
 
@@ -554,8 +568,8 @@ export class SimulatedNode {
       if (until <= present || until > present + MAX_STEP) {
         throw fieldError('until_time', `must be > ${present} and <= ${present + MAX_STEP}`);
       }
-      const { skipped, earliest } = this.#shift;
-      this.#shift = { skipped: skipped + until - present, earliest: this.clarity === undefined ? until : earliest };
+      const skipped = this.#shift.skipped + until - present;
+      this.#shift = { skipped, earliest: this.clarity === undefined ? until : 0 };
       if (this.clarity !== undefined) await this.#mineUntil(until, this.clarity, quietly);
     });
   }
@@ -563,8 +577,8 @@ export class SimulatedNode {
   /** Returns the time that a command moves forward, in Unix seconds. */
   #present(): number {
     const { time } = this.chain.tip;
-    if (!this.#usesChainTime) return this.clarity === undefined ? this.#now() : Math.max(this.#now(), time);
-    return this.clarity === undefined ? Math.max(this.#shift.earliest, time) : time;
+    if (this.#usesChainTime) return Math.max(time, this.#shift.earliest);
+    return this.clarity === undefined ? this.#now() : Math.max(time, this.#now());
   }
 
   async #mineUntil(time: number, clarity: ClarityMiner, options: MineOptions): Promise<void> {
@@ -615,13 +629,7 @@ export class SimulatedNode {
     }
     const wins = chain.tip === blocks.at(-1);
     const orphaned = wins ? old.slice(0, depth).reverse() : [];
-    for (const [name, { block }] of this.#snapshots) {
-      if (!orphaned.includes(block)) continue;
-      this.#snapshots.delete(name);
-      this.#removedSnapshots.set(name, base.height + 1);
-      const [oldest = name] = this.#removedSnapshots.keys();
-      if (this.#removedSnapshots.size > MAX_REMOVED_NAMES) this.#removedSnapshots.delete(oldest);
-    }
+    this.#removeSnapshots(orphaned, base.height + 1);
     const orphanedTransactions = orphaned.flatMap(({ transactions }) => transactions.map(withoutResult));
     // The pool doesn't have the transactions of simulated users and the deployments of a project.
     this.#pool.restore(orphanedTransactions, chain.tip.world);
@@ -646,12 +654,22 @@ export class SimulatedNode {
     });
   }
 
-  /** Returns the error for a name without a snapshot. */
-  #unknownSnapshot(name: string): ParameterError {
-    const names = this.snapshots.map((snapshot) => snapshot.name).join(', ') || 'it has none';
-    const height = this.#removedSnapshots.get(name);
-    const reason = height === undefined ? '' : `: a fork or a revert at height ${height} removed ${name}`;
-    return fieldError('snapshot', `must name a snapshot of the chain (${names})${reason}`);
+  /** Removes the snapshots of blocks that left the chain. @param height of the first block of the branch that won */
+  #removeSnapshots(orphaned: readonly Block[], height: number): void {
+    for (const [name, { block }] of this.#snapshots) {
+      if (!orphaned.includes(block)) continue;
+      this.#snapshots.delete(name);
+      this.#removedSnapshots.set(name, height);
+      const [oldest = name] = this.#removedSnapshots.keys();
+      if (this.#removedSnapshots.size > MAX_REMOVED_NAMES) this.#removedSnapshots.delete(oldest);
+    }
+  }
+
+  /** Moves snapshots from a block to another with the same state. */
+  #moveSnapshots(from: Block, to: Block): void {
+    for (const [name, state] of this.#snapshots) {
+      if (state.block === from) this.#snapshots.set(name, { ...state, block: to });
+    }
   }
 
   /**
@@ -660,31 +678,39 @@ export class SimulatedNode {
    * new tip, so that tests can go back to the same snapshot again and again.
    * @throws ParameterError if no such block is in memory
    */
-  revert({ snapshot, index_block_hash: id }: BlockReference): Promise<Fork> {
+  revert(reference: BlockReference): Promise<Fork> {
     return this.#runCommand(async () => {
-      const state = snapshot === undefined ? undefined : this.#snapshots.get(snapshot);
-      const hash = snapshot === undefined ? id : state?.block.indexBlockHash;
-      const reachable = [...this.chain.ancestors(this.chain.tip)];
-      const depth = reachable.findIndex((block) => block.indexBlockHash === hash);
-      const block = reachable[depth];
-      if (block === undefined) {
-        throw snapshot === undefined
-          ? fieldError(
-              'index_block_hash',
-              `must be that of one of the newest ${MAX_FORK_DEPTH} blocks, or of a block above the oldest snapshot`,
-            )
-          : this.#unknownSnapshot(snapshot);
-      }
+      const { block, shift } = this.#stateOf(reference);
+      const depth = this.chain.tip.height - block.height;
       // The new branch has the time of the state, not the time of the lost blocks.
-      this.#shift = state?.shift ?? this.#shifts.get(block) ?? this.#shift;
+      this.#shift = shift;
       const fork = depth === 0 ? { blocks: [], orphaned: [] } : await this.#fork(depth, depth + 1);
       this.chain.dropLaterBitcoin();
       await this.#drop([...this.pending.map(({ id }) => id), ...this.chain.mempool.announcedIds]);
-      for (const [name, state] of this.#snapshots) {
-        if (state.block === block) this.#snapshots.set(name, { ...state, block: this.chain.tip });
-      }
+      this.#moveSnapshots(block, this.chain.tip);
       return { ...fork, pending: [] };
     });
+  }
+
+  /** Returns a state that the chain can go back to. @throws ParameterError if it isn't in memory */
+  #stateOf({ snapshot, index_block_hash: id }: BlockReference): ChainState {
+    if (snapshot !== undefined) {
+      const named = this.snapshots.find(({ name }) => name === snapshot);
+      if (named === undefined) throw this.#unknownSnapshot(snapshot);
+      return named;
+    }
+    const block = this.chain.ancestors(this.chain.tip).find(({ indexBlockHash }) => indexBlockHash === id);
+    if (block !== undefined) return { block, shift: this.#shifts.get(block) ?? this.#shift };
+    const rule = `must be that of one of the newest ${MAX_FORK_DEPTH} blocks, or of a block above the oldest snapshot`;
+    throw fieldError('index_block_hash', rule);
+  }
+
+  /** Returns the error for a name without a snapshot. */
+  #unknownSnapshot(name: string): ParameterError {
+    const names = this.snapshots.map((snapshot) => snapshot.name).join(', ') || 'it has none';
+    const height = this.#removedSnapshots.get(name);
+    const reason = height === undefined ? '' : `: a fork or a revert at height ${height} removed ${name}`;
+    return fieldError('snapshot', `must name a snapshot of the chain (${names})${reason}`);
   }
 
   /** Height of the oldest snapshot; Infinity if there is none. */
@@ -700,9 +726,7 @@ export class SimulatedNode {
 
   /** Bitcoin height of the lowest block in memory, which a fork or a revert can start from. */
   get lowestFork(): number {
-    let lowest = this.chain.tip;
-    for (const block of this.chain.ancestors(lowest)) lowest = block;
-    return lowest.burnView.height;
+    return this.chain.ancestors(this.chain.tip).reduce((_, block) => block).burnView.height;
   }
 
   // ── Transactions that the node signs ──
@@ -714,8 +738,12 @@ export class SimulatedNode {
   fund(recipient: string, amount: bigint): Promise<Mined> {
     return this.#runCommand(async () => {
       if (amount > this.#faucetFunds) throw this.#overFunds(this.#faucetFunds);
-      return this.#mineOwn(this.faucet, tokenTransfer(recipient, amount, ''));
+      return this.#mineOwn(this.#faucetSigning, tokenTransfer(recipient, amount, ''));
     });
+  }
+
+  get #faucetSigning(): Signing {
+    return { account: this.faucet, isSigned: true };
   }
 
   /** Micro-STX that the faucet can send. */
@@ -743,8 +771,8 @@ export class SimulatedNode {
       const change = amount - balance;
       if (change === 0n) return null;
       if (change > 0n) {
-        if (change <= this.#faucetFunds) return this.#mineOwn(this.faucet, tokenTransfer(principal, change, ''));
-        throw this.#overFunds(balance + this.#faucetFunds);
+        if (change > this.#faucetFunds) throw this.#overFunds(balance + this.#faucetFunds);
+        return this.#mineOwn(this.#faucetSigning, tokenTransfer(principal, change, ''));
       }
       const signing = this.#signing(principal, true);
       if (signing === null) {
@@ -752,10 +780,10 @@ export class SimulatedNode {
       }
       let rest = -change - BASE_FEE;
       if (rest <= 0n) {
-        await this.#mineOwn(this.faucet, tokenTransfer(principal, BASE_FEE, ''));
+        await this.#mineOwn(this.#faucetSigning, tokenTransfer(principal, BASE_FEE, ''));
         rest = -change;
       }
-      return this.#mineOwn(signing.account, tokenTransfer(this.faucet.address, rest, ''), signing.isSigned);
+      return this.#mineOwn(signing, tokenTransfer(this.faucet.address, rest, ''));
     });
   }
 
@@ -784,7 +812,7 @@ export class SimulatedNode {
         throw fieldError('amount', `must be <= ${balance + MAX_MINTED}: one request mints at most ${MAX_MINTED}`);
       }
       const mint = { asset, recipient: principal, amount: String(amount - balance) };
-      const mined = await this.#mineOwn(this.faucet, tokenTransfer(this.chain.network.boot, 1n, ''), true, mint);
+      const mined = await this.#mineOwn(this.#faucetSigning, tokenTransfer(this.chain.network.boot, 1n, ''), mint);
       const error = mined.block.receipts.find(({ txId }) => txId === mined.id)?.vmError ?? null;
       if (error === null) return mined;
       throw fieldError('amount', `is refused by the interpreter: ${error}`);
@@ -793,16 +821,16 @@ export class SimulatedNode {
 
   /**
    * Signs a payload, and mines it in a separate block.
-   * @param isSigned false if the account's key isn't available here
    * @throws ParameterError if the transaction is rejected; then nothing is mined
    */
-  send(account: Account, payload: Uint8Array, isSigned = true): Promise<Mined> {
-    return this.#runCommand(() => this.#mineOwn(account, payload, isSigned));
+  send(signing: Signing, payload: Uint8Array): Promise<Mined> {
+    return this.#runCommand(() => this.#mineOwn(signing, payload));
   }
 
-  async #mineOwn(account: Account, payload: Uint8Array, isSigned = true, mint?: Mint): Promise<Mined> {
+  async #mineOwn({ account, isSigned }: Signing, payload: Uint8Array, mint?: Mint): Promise<Mined> {
     const origin = { account, nonce: this.#nextNonce(account), fee: feeOf(payload) };
-    const id = await this.#submitFrom(signTransaction({ payload, origin }, this.chain.network), [], isSigned, mint);
+    const raw = signTransaction({ payload, origin }, this.chain.network);
+    const id = await this.#submitFrom([], raw, { isSigned, mint });
     await this.#catchUp();
     let block = await this.#mineOne(quietly);
     // If each transaction gets a separate block, transactions that a fork reverted come first.
@@ -860,44 +888,52 @@ export class SimulatedNode {
    */
   redeploy(deployments: readonly Deployment[], formerIds: ReadonlySet<string>, clarity: ClarityMiner) {
     return this.#runCommand(async () => {
-      const old = [...this.chain.ancestors(this.chain.tip)].reverse();
-      const base = old[1]!;
-      const signedTransactions = this.#deploymentsOn(base, deployments);
-      const flaw = await clarity.firstFlaw(base, signedTransactions);
+      const [, base, ...later] = [...this.chain.ancestors(this.chain.tip)].reverse();
+      const signedTransactions = this.#deploymentsOn(base!, deployments);
+      const flaw = await clarity.firstFlaw(base!, signedTransactions);
       if (flaw !== null) throw new RefusedDeployment(flaw.index, flaw.error);
-      let parent = base;
-      const mine = async (options: MineOptions): Promise<void> => {
-        parent = await this.#mineOn(parent, { ...quietly, ...options });
-      };
-      for (const [index, deployment] of signedTransactions.entries()) {
-        await mine({ submitted: [deployment] });
-        const receipt = parent.receipts.find(({ txId }) => txId === deployment.id);
-        if (receipt?.status !== 'success') throw new RefusedDeployment(index, receipt?.vmError ?? 'it was not mined');
-      }
-      const orphanedIds = new Set<string>();
-      let mined = 0;
-      /** The new block with the state of each old one. */
-      const successors = new Map<Block, Block>();
-      for (const block of old.slice(2)) {
-        const { blocksInTenure, transactions } = block;
-        const repeats = transactions.filter(({ id }) => !formerIds.has(id)).map(withoutResult);
-        const isFormerDeployment = repeats.length === 0 && transactions.length > 0;
-        if (!isFormerDeployment) await mine({ newTenure: blocksInTenure === 1, submitted: repeats });
-        successors.set(block, parent);
-        if (isFormerDeployment) continue;
-        const ids = new Set(parent.transactions.map(({ id }) => id));
-        for (const { id } of repeats) {
-          if (ids.has(id)) mined += 1;
-          else orphanedIds.add(id);
-        }
-      }
-      while (parent !== this.chain.tip) await mine({ submitted: [] });
-      for (const [name, state] of this.#snapshots) {
-        this.#snapshots.set(name, { ...state, block: successors.get(state.block) ?? state.block });
-      }
-      await this.#drop(this.pending.map(({ id }) => id).filter((id) => orphanedIds.has(id)));
-      return { ids: signedTransactions.map(({ id }) => id), mined, dropped: orphanedIds.size };
+      const lastDeployment = await this.#mineDeployments(base!, signedTransactions);
+      const successors = await this.#mineAgain(later, lastDeployment, formerIds);
+      let newest = [...successors.values()].at(-1) ?? lastDeployment;
+      while (newest !== this.chain.tip) newest = await this.#mineOn(newest, { ...quietly, submitted: [] });
+      for (const [from, to] of successors) this.#moveSnapshots(from, to);
+      const minedIds = new Set(idsOf([...successors.values()]));
+      const repeatedIds = idsOf(later).filter((id) => !formerIds.has(id));
+      const lostIds = new Set(repeatedIds.filter((id) => !minedIds.has(id)));
+      await this.#drop(this.pending.map(({ id }) => id).filter((id) => lostIds.has(id)));
+      const ids = signedTransactions.map(({ id }) => id);
+      return { ids, mined: repeatedIds.length - lostIds.size, dropped: lostIds.size };
     });
+  }
+
+  /** Mines one block per deployment. @returns the last block @throws RefusedDeployment */
+  async #mineDeployments(base: Block, deployments: readonly SignedTransaction[]): Promise<Block> {
+    let parent = base;
+    for (const [index, deployment] of deployments.entries()) {
+      parent = await this.#mineOn(parent, { ...quietly, submitted: [deployment] });
+      const receipt = parent.receipts.find(({ txId }) => txId === deployment.id);
+      if (receipt?.status !== 'success') throw new RefusedDeployment(index, receipt?.vmError ?? 'it was not mined');
+    }
+    return parent;
+  }
+
+  /**
+   * Mines the tenures and transactions of blocks again, without former deployments.
+   * @param base block to start from
+   * @returns the new block with the state of each block
+   */
+  async #mineAgain(blocks: readonly Block[], base: Block, formerIds: ReadonlySet<string>): Promise<Map<Block, Block>> {
+    const successors = new Map<Block, Block>();
+    let parent = base;
+    for (const block of blocks) {
+      const submitted = block.transactions.filter(({ id }) => !formerIds.has(id)).map(withoutResult);
+      const isFormerDeployment = submitted.length === 0 && block.transactions.length > 0;
+      if (!isFormerDeployment) {
+        parent = await this.#mineOn(parent, { ...quietly, newTenure: block.blocksInTenure === 1, submitted });
+      }
+      successors.set(block, parent);
+    }
+    return successors;
   }
 
   /** Signs payloads as transactions that can be mined one after the other on a block. */
@@ -1032,6 +1068,9 @@ export class SimulatedNode {
     return Math.max(isDue ? minimum : proposed, earliest);
   }
 }
+
+const idsOf = (blocks: readonly Block[]): string[] =>
+  blocks.flatMap(({ transactions }) => transactions.map(({ id }) => id));
 
 const toSaved = ({ raw, mint }: SignedTransaction): SavedTransaction => ({
   raw: toHex(raw),

@@ -141,9 +141,9 @@ function requireAccount(node: SimulatedNode, name: string): Account {
 }
 
 /** Signs and mines a payload. @returns the body of the response */
-async function send(node: SimulatedNode, { account, isSigned }: Signing, payload: Uint8Array) {
-  const { id, block } = await node.send(account, payload, isSigned);
-  return explain(node, id, block, account.address);
+async function send(node: SimulatedNode, signing: Signing, payload: Uint8Array) {
+  const { id, block } = await node.send(signing, payload);
+  return explain(node, id, block, signing.account.address);
 }
 
 async function explain(node: SimulatedNode, id: string, block: Block, from: string) {
