@@ -27,6 +27,7 @@ const TOKEN = `
 (define-non-fungible-token art uint)
 (define-constant ERR_NONE (err u404))
 (define-read-only (get-balance (who principal)) (ok (ft-get-balance gold who)))
+(define-read-only (get-stx (who principal)) (stx-get-balance who))
 (define-public (mint (amount uint)) (ft-mint? gold amount tx-sender))
 (define-public (send (amount uint) (to principal)) (ft-transfer? gold amount tx-sender to))
 (define-public (make (id uint)) (nft-mint? art id tx-sender))
@@ -688,6 +689,23 @@ describeWith('Clarity', hasClarity, () => {
     const [early, late] = [await minedTx(first.txid()), await minedTx(later.txid())];
     expect([early, late].map(({ tx_status }) => tx_status)).toEqual(['success', 'success']);
     expect(late.block_height - early.block_height).toBe(1);
+  });
+
+  test("contracts see the STX of a client's transfer, whose mode denies other transfers", async () => {
+    const seen = async () =>
+      BigInt((await readOnly('token', 'get-stx', [Cl.principal(DEPLOYER.address) as never])) as string);
+    const before = await seen();
+    const recipient = DEPLOYER.address;
+    const transaction = await makeSTXTokenTransfer({
+      recipient,
+      amount: 7,
+      fee: 400,
+      senderKey: WALLET.key,
+      ...common(),
+    });
+    await broadcastTransaction({ transaction, ...common() });
+    expect((await minedTx(transaction.txid())).tx_status).toBe('success');
+    expect(await seen()).toBe(before + 7n);
   });
 
   test('contracts that name each other are rejected', async () => {

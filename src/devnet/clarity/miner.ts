@@ -329,8 +329,9 @@ export class ClarityMiner {
     // A mint fails above the token's maximum supply, or if contracts were deployed again without the token.
     if (isTransfer && result.status !== 'success' && transaction.mint === undefined)
       throw new Error(`it refused the transfer ${transaction.id}`);
+    // A node checks no mode of a transfer, which has no post-conditions.
     const breach =
-      result.status === 'success'
+      result.status === 'success' && !isTransfer
         ? findBreach(transaction.postConditions, result.events, transaction.origin.account.address)
         : null;
     // The engine executed the transaction, but reported something unsupported.
