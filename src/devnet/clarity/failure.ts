@@ -127,22 +127,22 @@ const isAt = (frame: Frame | undefined, part: { line: number; column: number } |
  */
 function originIn(path: readonly Frame[], sources: Sources): Frame | null {
   let tryFrame: Frame | null = null;
-  let value: Frame | null = null;
+  let valueFrame: Frame | null = null;
   for (const [index, frame] of path.entries()) {
     const { form, contract, line, column } = frame;
+    if (form === null) return tryFrame ?? frame;
     const part = path[index + 1];
     const { parts = [] } = formAt(sources.source(contract) ?? '', line, column) ?? {};
+    const isThrowing = THROWING.has(form);
     const isWhole = part === undefined || isAt(part, parts.at(-1));
-    if (form === null) return tryFrame ?? frame;
-    if (THROWING.has(form)) {
-      if (isAt(part, parts[1])) return frame;
-    } else if (form === 'try!') tryFrame = frame;
-    else if (form === 'err' && isWhole) return frame;
+    if (isThrowing && isAt(part, parts[1])) return frame;
+    if (form === 'err' && isWhole) return frame;
     // The function failed, or its last argument returned early. Either way the error comes from this expression.
-    else if (ANSWERING.test(form) && isWhole) return isAt(frame, tryPartOf(tryFrame, sources)) ? tryFrame : frame;
-    else if (!PASSING.has(form) && !sources.hasFunction(contract, form)) value ??= frame;
+    if (ANSWERING.test(form) && isWhole) return isAt(frame, tryPartOf(tryFrame, sources)) ? tryFrame : frame;
+    if (form === 'try!') tryFrame = frame;
+    else if (!isThrowing && !PASSING.has(form) && !sources.hasFunction(contract, form)) valueFrame ??= frame;
   }
-  return tryFrame ?? value ?? path[0] ?? null;
+  return tryFrame ?? valueFrame ?? path[0] ?? null;
 }
 
 /** Returns the place of the argument of a `try!`. */

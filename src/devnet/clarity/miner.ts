@@ -319,47 +319,41 @@ export class ClarityMiner {
     return { block, position: await this.engine.attempt(parent.indexBlockHash, block), transactions: [] };
   }
 
+  /** Executes a transaction in a block. If the transaction fails, the block contains only its fee. */
   async #makeWith(parent: Block, transaction: SignedTransaction): Promise<MadeBlock> {
+    const { id, action, mint, postConditions, origin } = transaction;
     const payer = payerOf(transaction);
     const fee = { payer: payer.account.address, amount: String(payer.fee) };
     const block = { kind: 'block' as const, credits: this.#credits(parent), fee, action: toEngineAction(transaction) };
     const { attempt, outcome, abi } = await this.#executeOnce(parent, block);
-    const result = toExecution(outcome, transaction.action.kind === 'deploy', abi ?? parsedInterface(transaction));
-    const isTransfer = transaction.action.kind === 'transfer';
+    const result = toExecution(outcome, action.kind === 'deploy', abi ?? parsedInterface(transaction));
+    const isSuccess = result.status === 'success';
+    const isTransfer = action.kind === 'transfer';
     // A mint fails above the token's maximum supply, or if contracts were deployed again without the token.
-    if (isTransfer && result.status !== 'success' && transaction.mint === undefined)
-      throw new Error(`it refused the transfer ${transaction.id}`);
+    if (isTransfer && !isSuccess && mint === undefined) throw new Error(`it refused the transfer ${id}`);
     // A node checks no mode of a transfer, which has no post-conditions.
-    const breach =
-      result.status === 'success' && !isTransfer
-        ? findBreach(transaction.postConditions, result.events, transaction.origin.account.address)
-        : null;
-    // The engine executed the transaction, but reported something unsupported.
-    const isUnknown = outcome.kind === 'returned' && result.vmError !== null;
-    // A mint above the token's maximum supply fails after a part of it.
-    const isPartMinted = transaction.mint !== undefined && result.status !== 'success';
-    const onlyFee: EngineBlock = { ...block, action: null };
-    const finalAttempt =
-      attempt === null || isUnknown || breach !== null || isPartMinted
-        ? await this.engine.attempt(parent.indexBlockHash, onlyFee)
-        : attempt;
-    const report =
-      breach === null
-        ? result
-        : { ...result, status: 'abort_by_post_condition' as const, events: [], vmError: breach.error };
-    const isOverLimit = /BalanceExceeded/.test(result.vmError ?? '');
-    if (report.status !== 'success' && transaction.action.kind === 'call' && attempt !== null && !isOverLimit) {
-      const withCosts = outcome.kind === 'returned' && result.cost.runtime <= MAX_TRACED_RUNTIME;
-      this.#failed.set(transaction.id, { parent: parent.indexBlockHash, block, withCosts, breach: breach?.report }, 1);
+    const breach = isSuccess && !isTransfer ? findBreach(postConditions, result.events, origin.account.address) : null;
+    const report: Execution =
+      breach === null ? result : { ...result, status: 'abort_by_post_condition', events: [], vmError: breach.error };
+    if (report.status === 'success') {
+      // The chain executes a transfer itself, because only the transaction contains the memo.
+      const mined = isTransfer ? transaction : withResult(transaction, report);
+      return { block, position: attempt!, transactions: [mined] };
     }
-    return {
-      // A failed transaction changed nothing. It isn't executed when the chain is built again, because without counting
-      // costs it might succeed.
-      block: report.status === 'success' ? block : onlyFee,
-      position: finalAttempt,
-      // Only the transaction contains the memo of a transfer.
-      transactions: [isTransfer && result.status === 'success' ? transaction : withResult(transaction, report)],
-    };
+
+    const isOverLimit = /BalanceExceeded/.test(result.vmError ?? '');
+    if (action.kind === 'call' && attempt !== null && !isOverLimit) {
+      const withCosts = outcome.kind === 'returned' && result.cost.runtime <= MAX_TRACED_RUNTIME;
+      this.#failed.set(id, { parent: parent.indexBlockHash, block, withCosts, breach: breach?.report }, 1);
+    }
+    const hasUnknownEvent = outcome.kind === 'returned' && result.vmError !== null;
+    // Only these failures leave changes in the engine: a mint fails after a part of it.
+    const hasChanges = breach !== null || hasUnknownEvent || mint !== undefined;
+    // The chain is built again without the transaction, which might succeed when costs aren't counted.
+    const onlyFee: EngineBlock = { ...block, action: null };
+    const position =
+      attempt === null || hasChanges ? await this.engine.attempt(parent.indexBlockHash, onlyFee) : attempt;
+    return { block: onlyFee, position, transactions: [withResult(transaction, report)] };
   }
 
   /**
