@@ -181,24 +181,21 @@ export function clientBehind(trusted: readonly Network[], untrusted: (peer: stri
   };
 }
 
-/** Bytes of the IPv6 network of a site: a /64. */
-const SITE_BYTES = 8;
+/** Bytes that addresses of one site share, by the length of the address: a whole IPv4 address, a /64 of IPv6. */
+const SITE_BYTES: Readonly<Record<number, number>> = { 4: 4, 16: 8 };
+/** Bytes that addresses of one provider share: a /16 of IPv4, a /32 of IPv6. */
+const PROVIDER_BYTES: Readonly<Record<number, number>> = { 4: 2, 16: 4 };
 
-/** Bytes of the network of a provider: a /32 of IPv6, a /16 of IPv4. */
-const PROVIDER_BYTES = { 4: 2, 16: 4 };
+/** Returns the first bytes of an address in hex; any other text as it is. @param lengths number of bytes by length */
+function prefixOf(text: string, lengths: Readonly<Record<number, number>>): string {
+  const parsed = parseAddress(text);
+  if (parsed === null) return text;
+  const address = unmapped(parsed);
+  return address.subarray(0, lengths[address.length]).toHex();
+}
 
 /** Returns the network of the provider that an address belongs to, in hex. */
-export function providerNetwork(text: string): string {
-  const parsed = parseAddress(text);
-  if (parsed === null) return text;
-  const address = unmapped(parsed);
-  return address.subarray(0, address.length === 4 ? PROVIDER_BYTES[4] : PROVIDER_BYTES[16]).toHex();
-}
+export const providerNetwork = (text: string): string => prefixOf(text, PROVIDER_BYTES);
 
 /** Returns the addresses that count as one client, in hex: an IPv4 address, or the /64 of an IPv6 address, since a site has all of it. */
-export function addressGroup(text: string): string {
-  const parsed = parseAddress(text);
-  if (parsed === null) return text;
-  const address = unmapped(parsed);
-  return address.subarray(0, SITE_BYTES).toHex();
-}
+export const addressGroup = (text: string): string => prefixOf(text, SITE_BYTES);

@@ -106,7 +106,11 @@ function parametersOf({ params = {}, query = {}, described, snapshot = true }: D
 
 function successOf({ response, status, plainText = false, otherTypes = {} }: DescribedRoute): Body {
   if (status === 204) return { description: 'Done; the response is empty' };
-  return plainText ? text('OK', response) : withOtherTypes(json('OK', response), otherTypes);
+  const content = { [plainText ? 'text/plain' : JSON_TYPE]: { schema: response } };
+  const others = Object.entries(otherTypes).map(
+    ([type, description]) => [type, { schema: { type: 'string', description } as never }] as const,
+  );
+  return { description: 'OK', content: { ...content, ...Object.fromEntries(others) } };
 }
 
 function responsesOf(route: DescribedRoute): Record<string, Body> {
@@ -445,19 +449,7 @@ function parameter(location: 'path' | 'query' | 'header', name: string, schema: 
   };
 }
 
-/** Adds other content types to a body. @param types descriptions by content type */
-const withOtherTypes = (body: Body, types: Readonly<Record<string, string>>): Body => ({
-  ...body,
-  content: {
-    ...body.content,
-    ...Object.fromEntries(
-      Object.entries(types).map(([type, description]) => [type, { schema: { type: 'string', description } as never }]),
-    ),
-  },
-});
-
 /** A JSON body. A function declaration, since constants above use it. */
 function json(description: string, schema: TSchema): Body {
   return { description, content: { [JSON_TYPE]: { schema } } };
 }
-const text = (description: string, schema: TSchema): Body => ({ description, content: { 'text/plain': { schema } } });

@@ -320,9 +320,7 @@ function parsePairs(query: string): Pair[] {
 }
 
 /** Decodes a name or value of a query; null if the percent-encoding is malformed. */
-function decodedQuery(text: string): string | null {
-  return percentDecoded(text.replaceAll('+', ' '));
-}
+const decodedQuery = (text: string): string | null => percentDecoded(text.replaceAll('+', ' '));
 
 function queryField(field: Field): Field & { required: boolean; read(texts: string[] | undefined): unknown } {
   const { name, schema, parameter } = field;

@@ -209,7 +209,7 @@ export function route<
 ): Route {
   // Only the handler needs the types.
   const declaration = typedDeclaration as unknown as Declaration;
-  const { method = 'GET', path, deprecated = null, hidden = false } = declaration;
+  const { method = 'GET', path, query = {}, deprecated = null, hidden = false } = declaration;
   const { mainThread = false, snapshot = true, history, countedAs = null } = declaration;
   if (declaration.access !== undefined && declaration.etag !== null) {
     throw new Error(`${path} has access and a tag, but a cached response would reach every client`);
@@ -220,20 +220,8 @@ export function route<
   if (!snapshot && history !== 'none') {
     throw new Error(`${path} has a history and no snapshot, but only the index has a history`);
   }
-  const detail = operation(declaration);
-  return {
-    method,
-    path,
-    query: declaration.query ?? {},
-    deprecated,
-    mainThread,
-    snapshot,
-    history,
-    countedAs,
-    hidden,
-    detail,
-    serve: (context) => requestHandler(declaration, context),
-  };
+  const settings = { method, path, query, deprecated, mainThread, snapshot, history, countedAs, hidden };
+  return { ...settings, detail: operation(declaration), serve: (context) => requestHandler(declaration, context) };
 }
 
 /** The snapshot that a request was answered from, as the response describes it. */
