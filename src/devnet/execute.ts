@@ -100,8 +100,8 @@ function runAction(transaction: SignedTransaction, world: World, { height, burnH
       const { name, template, flaw, isFromClient } = action;
       const cost = deriveCost(id, 12);
       if (flaw !== null) return { status: 'abort_by_response', result: ERR_NONE, cost, vmError: flaw };
-      const violation = postConditionError(postConditions, [], sender);
-      if (violation !== null) return { status: 'abort_by_post_condition', result: OK_TRUE, cost, vmError: violation };
+      const breach = findBreach(postConditions, [], sender);
+      if (breach !== null) return { status: 'abort_by_post_condition', result: OK_TRUE, cost, vmError: breach.error };
       const contract = { id: `${sender}.${name}`, template, height };
       if (isFromClient) world.install(contract);
       else world.deploy(contract);
@@ -121,8 +121,8 @@ function runAction(transaction: SignedTransaction, world: World, { height, burnH
       if (fate === 'abort_by_post_condition') {
         return { status: fate, result, cost, vmError: `Post-condition check failure on STX owned by ${sender}` };
       }
-      const violation = postConditionError(postConditions, events, sender);
-      if (violation !== null) return { status: 'abort_by_post_condition', result, cost, vmError: violation };
+      const breach = findBreach(postConditions, events, sender);
+      if (breach !== null) return { status: 'abort_by_post_condition', result, cost, vmError: breach.error };
       for (const [key, value] of writes) world.store(contract, key, value);
       return { result, events, attachments, cost };
     }
@@ -255,10 +255,6 @@ function reportOf(breach: string, sent: ReadonlyMap<string, SentAsset>): string 
   const lines = [...movements.slice(0, MAX_MOVEMENTS), ...(rest > 0 ? [`  and ${rest} more`] : [])];
   return [breach, ...(lines.length === 0 ? ['Nothing was sent.'] : ['Sent by the transaction:', ...lines])].join('\n');
 }
-
-/** Finds a post-condition that the transaction breaks. @returns the node's error, or null if all conditions are met */
-const postConditionError = (...parameters: Parameters<typeof findBreach>): string | null =>
-  findBreach(...parameters)?.error ?? null;
 
 /**
  * Finds a post-condition that the transaction breaks.

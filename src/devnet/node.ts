@@ -738,12 +738,13 @@ export class SimulatedNode {
   fund(recipient: string, amount: bigint): Promise<Mined> {
     return this.#runCommand(async () => {
       if (amount > this.#faucetFunds) throw this.#overFunds(this.#faucetFunds);
-      return this.#mineOwn(this.#faucetSigning, tokenTransfer(recipient, amount, ''));
+      return this.#pay(recipient, amount);
     });
   }
 
-  get #faucetSigning(): Signing {
-    return { account: this.faucet, isSigned: true };
+  /** Sends micro-STX from the faucet, in a separate block. @param mint tokens that the transaction also mints */
+  #pay(recipient: string, amount: bigint, mint?: Mint): Promise<Mined> {
+    return this.#mineOwn({ account: this.faucet, isSigned: true }, tokenTransfer(recipient, amount, ''), mint);
   }
 
   /** Micro-STX that the faucet can send. */
@@ -772,7 +773,7 @@ export class SimulatedNode {
       if (change === 0n) return null;
       if (change > 0n) {
         if (change > this.#faucetFunds) throw this.#overFunds(balance + this.#faucetFunds);
-        return this.#mineOwn(this.#faucetSigning, tokenTransfer(principal, change, ''));
+        return this.#pay(principal, change);
       }
       const signing = this.#signing(principal, true);
       if (signing === null) {
@@ -780,7 +781,7 @@ export class SimulatedNode {
       }
       let rest = -change - BASE_FEE;
       if (rest <= 0n) {
-        await this.#mineOwn(this.#faucetSigning, tokenTransfer(principal, BASE_FEE, ''));
+        await this.#pay(principal, BASE_FEE);
         rest = -change;
       }
       return this.#mineOwn(signing, tokenTransfer(this.faucet.address, rest, ''));
@@ -812,7 +813,7 @@ export class SimulatedNode {
         throw fieldError('amount', `must be <= ${balance + MAX_MINTED}: one request mints at most ${MAX_MINTED}`);
       }
       const mint = { asset, recipient: principal, amount: String(amount - balance) };
-      const mined = await this.#mineOwn(this.#faucetSigning, tokenTransfer(this.chain.network.boot, 1n, ''), mint);
+      const mined = await this.#pay(this.chain.network.boot, 1n, mint);
       const error = mined.block.receipts.find(({ txId }) => txId === mined.id)?.vmError ?? null;
       if (error === null) return mined;
       throw fieldError('amount', `is refused by the interpreter: ${error}`);

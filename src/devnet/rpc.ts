@@ -256,38 +256,30 @@ function erasOf({ node, block: { world } }: RpcRequest): Eras {
   };
 }
 
-interface StackingTotals {
-  /** Minimum micro-STX of a reward slot. */
-  readonly minimum: bigint;
-  readonly supply: bigint;
-  readonly present: bigint;
-  readonly next: bigint;
-}
-
-/** Returns the stacked amount at a block; with an engine, according to the contract. @throws RpcError */
-async function loadStackingTotals({ node, block }: RpcRequest, cycle: number): Promise<StackingTotals> {
+/**
+ * Returns micro-STX at a block: the minimum of a reward slot, the supply, and the stacked amounts of a cycle and of the next
+ * cycle. With an engine, the contract returns them.
+ * @throws RpcError
+ */
+async function loadStackingTotals({ node: { chain, clarity: engine }, block }: RpcRequest, cycle: number) {
   const { world, burnView } = block;
-  if (node.clarity === undefined) {
+  if (engine === undefined) {
     const stacked = world.stacked(burnView.height);
     return { minimum: SLOT, supply: world.supply(), present: stacked, next: stacked };
   }
-  const contract = `${node.chain.network.boot}.pox-4`;
-  const ask = async (functionName: string, ...args: Uint8Array[]): Promise<ClarityValue> => {
-    const bytes = args.map((arg) => toHex(arg));
-    const read = { kind: 'call', contract, functionName, args: bytes, sender: node.chain.network.boot } as const;
-    return decodeArgument(await readEngine(node.clarity!, block, read));
+  const { boot: sender } = chain.network;
+  const ask = async (functionName: string, ...args: string[]): Promise<ClarityValue> => {
+    const read = { kind: 'call', contract: `${sender}.pox-4`, functionName, args, sender } as const;
+    return decodeArgument(await readEngine(engine, block, read));
   };
-  const [info, present, next] = [
-    await ask('get-pox-info'),
-    await ask('get-total-ustx-stacked', clarity.uint(cycle)),
-    await ask('get-total-ustx-stacked', clarity.uint(cycle + 1)),
-  ];
+  const stackedIn = async (id: number) => uintOf(await ask('get-total-ustx-stacked', toHex(clarity.uint(id))))!;
+  const info = await ask('get-pox-info');
   const facts = tupleOf(info.type === 'ok' ? info.value : info) ?? new Map();
   return {
     minimum: uint('min-amount-ustx')(facts),
     supply: uint('total-liquid-supply-ustx')(facts),
-    present: uintOf(present)!,
-    next: uintOf(next)!,
+    present: await stackedIn(cycle),
+    next: await stackedIn(cycle + 1),
   };
 }
 
@@ -622,12 +614,13 @@ interface FunctionRead {
 export async function readFunction(
   { clarity: engine }: ServedNode,
   block: Block,
-  { contract, functionName, args, sender }: FunctionRead,
+  call: FunctionRead,
 ): Promise<ReadAnswer> {
+  const { contract, functionName, args, sender } = call;
   const { world, burnView } = block;
   const template = world.contract(contract)?.template;
   if (template === undefined) return { okay: false, cause: `Unchecked(NoSuchContract("${contract}"))` };
-  const mistake = mistakeOf(template, contract, functionName, args);
+  const mistake = mistakeOf(template, call);
   if (mistake !== null) return { okay: false, cause: mistake };
   if (engine !== undefined) {
     const bytes = args.map((value) => toHex(value.bytes));
@@ -644,12 +637,8 @@ export async function readFunction(
 }
 
 /** Returns the node's reason for refusing a read-only call of a contract; null if the call is valid. */
-function mistakeOf(
-  { abi, isPartial = false }: ContractTemplate,
-  contract: string,
-  functionName: string,
-  args: readonly ClarityValue[],
-): string | null {
+function mistakeOf({ abi, isPartial = false }: ContractTemplate, call: FunctionRead): string | null {
+  const { contract, functionName, args } = call;
   const declared = abi.functions.find(({ name, access }) => name === functionName && access !== 'private');
   if (declared === undefined) {
     return isPartial
