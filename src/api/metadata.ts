@@ -259,11 +259,8 @@ export function metadataRoutes(version: string, fetches: boolean): Route[] {
       response: Ft,
       etag: (read, { principal }) => tokenTag(read, principal, FT_TOKEN),
       handle: ({ params: { principal }, query: { locale }, read }) => {
-        const { contract, token } = tokenOf(
-          read,
-          { family: 'ft', contractId: principal, number: FT_TOKEN, locale },
-          fetches,
-        );
+        const choice = { family: 'ft', contractId: principal, number: FT_TOKEN, locale } as const;
+        const { contract, token } = tokenOf(read, choice, fetches);
         return { ...ft(token), ...contractFields(principal, contract.txId, contract.asset ?? '') };
       },
     }),

@@ -100,8 +100,7 @@ export function startChainhooks(options: HookOptions) {
   });
   const tasks = hookTasks({ store, commands, log, clock });
   const { retentionMs } = rules;
-  const { lowestFork } = options;
-  const upkeep = retention({ store, commands, retentionMs, log, clock, lowestFork });
+  const upkeep = retention({ store, commands, retentionMs, log, clock, lowestFork: options.lowestFork });
 
   engine.listen({
     evaluated: timers.evaluated,

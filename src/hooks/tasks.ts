@@ -33,7 +33,7 @@ export function hookTasks(options: TaskOptions) {
   /**
    * Gives a task a turn.
    * @param failed called with the reason why the task can't continue, after the reason is written
-   * @returns whether the task is done for now
+   * @returns whether the task is done, or has to wait for its deliveries
    */
   const turn = (task: Task, failed: (cause: unknown) => void = () => {}): Promise<boolean> =>
     turnOrFailure(
@@ -43,9 +43,6 @@ export function hookTasks(options: TaskOptions) {
         failed(cause);
       },
     );
-
-  /** @returns whether the hook is live, or has to wait for its deliveries */
-  const catchUpTurn = (hook: number): Promise<boolean> => turn({ of: 'catch_up', hook, most: MAX_CAUGHT_UP });
 
   /** @returns whether the backfill is done, or has to wait for its deliveries */
   async function backfillTurn(backfill: number): Promise<boolean> {
@@ -60,9 +57,9 @@ export function hookTasks(options: TaskOptions) {
   /** Gives each task a turn, and lets others have theirs in between. @returns whether there is more to do now */
   async function round(signal: AbortSignal): Promise<boolean> {
     let more = false;
-    for (const id of records.catchingUp()) {
+    for (const hook of records.catchingUp()) {
       if (signal.aborted) return false;
-      if (!(await catchUpTurn(id))) more = true;
+      if (!(await turn({ of: 'catch_up', hook, most: MAX_CAUGHT_UP }))) more = true;
       await clock.turn();
     }
     for (const id of backfills.next()) {

@@ -145,17 +145,13 @@ const INSTANCE: Unit = { symbol: null, decimals: 0 };
 
 /** Adds the units of amounts. @param units units of fungible tokens that the same answer has already read */
 function addUnits(stored: readonly StoredMovement[], units: Map<string, Unit>, read: Reader): MovementWithUnit[] {
-  const rows: MovementWithUnit[] = [];
-  for (const row of stored) {
+  return stored.map((row) => {
     const { asset } = row;
-    if (asset.type !== 'ft') rows.push({ ...row, unit: asset.type === 'stx' ? STX : INSTANCE });
-    else {
-      const unit = units.get(asset.identifier) ?? loadUnit(read, asset.identifier);
-      units.set(asset.identifier, unit);
-      rows.push({ ...row, unit });
-    }
-  }
-  return rows;
+    if (asset.type !== 'ft') return { ...row, unit: asset.type === 'stx' ? STX : INSTANCE };
+    const unit = units.get(asset.identifier) ?? loadUnit(read, asset.identifier);
+    units.set(asset.identifier, unit);
+    return { ...row, unit };
+  });
 }
 
 const columns: Readonly<Record<string, (row: MovementWithUnit) => CsvValue>> = {

@@ -29,6 +29,8 @@ export interface BulkFilters {
   paused?: true;
 }
 
+type BulkChange = { consumer: string; enabled: boolean; filters: BulkFilters };
+
 /** @throws HookProblem 404 */
 export function ownHook({ records }: Pick<HookReads, 'records'>, { consumer, uuid }: OwnHook): HookRecord {
   const record = records.find(uuid.toLowerCase(), consumer);
@@ -141,15 +143,7 @@ export function hookCommands(engine: HookEngine) {
       setEnabled(ownRecord(hook), enabled, from),
 
     /** @returns uuids of all hooks that match the filters, oldest first */
-    'hook.set_many_enabled'({
-      consumer,
-      enabled,
-      filters,
-    }: {
-      consumer: string;
-      enabled: boolean;
-      filters: BulkFilters;
-    }): string[] {
+    'hook.set_many_enabled'({ consumer, enabled, filters }: BulkChange): string[] {
       const { uuids, webhook_url: url, statuses, paused } = filters;
       const uuidSet = uuids === undefined ? null : new Set(uuids.map((uuid) => uuid.toLowerCase()));
       const matches = records

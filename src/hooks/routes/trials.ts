@@ -114,11 +114,8 @@ export function trials(
     }
     if (definition.filters.events.length === 0) throw new HookProblem(409, 'The chainhook has no filters');
     const aboveTip = history.tip().height + 1;
-    const { matched, searchedFrom } = await searches.newest(
-      record.consumer,
-      scan,
-      Math.min(below ?? aboveTip, aboveTip),
-    );
+    const end = Math.min(below ?? aboveTip, aboveTip);
+    const { matched, searchedFrom } = await searches.newest(record.consumer, scan, end);
     if (matched === null) throw nothingMatches(searchedFrom);
     return { matched, searchedFrom };
   }
