@@ -294,3 +294,29 @@ test("a result that can't be written delays no other, and a disk error is return
   writes[5]!.fail(new StoreUnavailableError('full', null));
   expect(await Promise.all(refused)).toEqual([true, 'disk is full', 'disk is full']);
 });
+
+test('results that are written one by one are retried together if the log is away in between', async () => {
+  const { writes, write } = heldWrites();
+  const clock = heldClock([500]);
+  const writer = resultWriter({ write, areMoreComing: () => false, clock });
+  writer.start(1);
+  const outcomes = [2, 4, 6].map((delivery) => writer.write(loss(delivery)).catch(({ message }: Error) => message));
+  const steps: (Error | null)[] = [
+    null,
+    new Error('one of them'),
+    new LogUnavailableError('the log is away'),
+    new Error('one of them'),
+    null,
+    new Error('this one'),
+  ];
+  for (const [index, error] of steps.entries()) {
+    await until(() => writes.length > index);
+    if (error === null) writes[index]!.done();
+    else writes[index]!.fail(error);
+    if (!(error instanceof LogUnavailableError)) continue;
+    await until(() => clock.waiting(500) === 1);
+    clock.pass(500);
+  }
+  expect(await Promise.all(outcomes)).toEqual([true, true, 'this one']);
+  expect(writes.map(({ results }) => results)).toEqual([[2], [4, 6], [4], [4, 6], [4], [6]]);
+});
