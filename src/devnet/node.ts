@@ -866,9 +866,7 @@ export class SimulatedNode {
     return ids.find((id) => this.tip.world.contract(id) !== undefined);
   }
 
-  /**
-   * Deploys a contract in a separate block. @throws RefusedDeployment if the transaction is invalid
-   */
+  /** Deploys a contract in a separate block. @throws RefusedDeployment if the transaction is invalid */
   deploy(deployment: Deployment): Promise<Mined> {
     return this.#runCommand(async () => {
       await this.#catchUp();
