@@ -110,6 +110,8 @@ export const levelOf: Record<LogEvent['event'], Exclude<Level, 'silent'>> = {
   unknown_kind: 'error',
   start_failed: 'error',
   secondary_index_begun: 'info',
+  replay_begun: 'info',
+  replay_progress: 'info',
   journal_replayed: 'info',
   archive_open_part_missing: 'warn',
   restore_begun: 'info',

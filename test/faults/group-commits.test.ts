@@ -297,6 +297,20 @@ test('reads leave the replay of a group to the next write after two attempts fai
   expect(open.height()).toBe(open.ingest.tipHeight());
 });
 
+test('a block is logged once, however often a full disk makes the writer replay it', () => {
+  using open = openCopy();
+  const blockLines = () => open.logged.filter(({ event }) => event.startsWith('block_'));
+  open.receive(group);
+  const lines = blockLines();
+  expect(lines.length).toBeGreaterThan(5);
+  open.failNext('COMMIT', { code: 'full', effect: 'rolled_back' }, 4);
+  open.timer.endWaits();
+  for (let probes = 0; probes < 3; probes++) open.ingest.probe();
+  expect(open.seen().height).toBe(open.ingest.tipHeight());
+  expect(blockLines()).toEqual(lines);
+  expect(open.logged.map(({ event }) => event)).not.toContain('replay_begun');
+});
+
 test('reads continue if the journal is too damaged to replay a lost group, and the next event reports the damage', () => {
   using open = openReadable();
   const { height } = open;

@@ -412,10 +412,28 @@ test('an index that is behind its journal is brought up to it when it is opened,
     open.ingest.close();
     copyIndex(old.path, open.directory);
     using reopened = openAt(open.directory);
-    expect(reopened.logged.some(({ event }) => event === 'journal_replayed')).toBe(true);
+    const replayed = reopened.logged.map(({ event }) => event).filter((event) => event !== 'unknown_kind');
+    expect(replayed).toEqual(['replay_begun', 'journal_replayed']);
     reopened.ingest.close();
     expect(everything(open.directory)).toEqual(everything(whole.path));
   }
+});
+
+test('an index that was deleted is made again from the journal, and the log shows how far it is', () => {
+  using open = openNew();
+  for (const letter of ['a', 'b', 'c']) {
+    const text = JSON.stringify(letter.repeat(17_000_000));
+    open.ingest.receive({ path: '/of_a_newer_node', text, receivedAt: 1 });
+  }
+  const events = open.ingest.lastEntry();
+  open.ingest.close();
+  rmSync(indexPath(open.directory));
+  using reopened = openAt(open.directory);
+  expect(reopened.logged.filter(({ event }) => event.includes('replay'))).toEqual([
+    { event: 'replay_begun', events },
+    { event: 'replay_progress', entry: events - 1, of: events },
+    { event: 'journal_replayed', events },
+  ]);
 });
 
 test('a reader continues with its index during a rebuild', () => {

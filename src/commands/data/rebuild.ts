@@ -3,7 +3,7 @@ import { silentMachine } from '../../hooks/machine.ts';
 import type { SettingsOf } from '../../settings/config.ts';
 import type { Ingest } from '../../store/ingest/ingest.ts';
 import { beginRebuild, type RebuildOptions } from '../../store/ingest/rebuild.ts';
-import { secondaryIndexReport } from '../cli/progress.ts';
+import { etaText, progressLines, secondaryIndexReport } from '../cli/progress.ts';
 import { commandLog } from './command-log.ts';
 import { readAhead, threadsOfCores } from './read-ahead.ts';
 
@@ -26,13 +26,17 @@ export async function runRebuild(
   settings: SettingsOf<'rebuild'>,
   { force, beside, threads = threadsOfCores() }: RebuildCommand,
 ): Promise<void> {
-  const { making, done } = secondaryIndexReport();
+  using lines = progressLines(process.stderr);
+  const log = commandLog(settings.logLevel);
+  const draw = ({ entry, of }: { entry: number; of: number }) =>
+    lines.draw((seconds) => `entry ${entry} of ${of}${etaText(seconds, entry, of - entry)}`);
+  const { making, done } = secondaryIndexReport(lines);
   const options: RebuildOptions = {
     making,
     directory: settings.data,
     chainId: null,
     machine: silentMachine,
-    log: commandLog(settings.logLevel),
+    log: (event) => (event.event === 'replay_progress' ? draw(event) : log(event)),
     force,
     beside,
   };

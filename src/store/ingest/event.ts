@@ -71,6 +71,8 @@ export type IngestEvent =
   | { event: 'new_index'; outcome: 'used' | 'newer' | 'unfit' }
   /** The creation of a secondary index started, because an interrupted import or rebuild had left it out. */
   | ({ event: 'secondary_index_begun' } & SecondaryIndexProgress)
+  | { event: 'replay_begun'; events: number }
+  | { event: 'replay_progress'; entry: number; of: number }
   | { event: 'journal_replayed'; events: number }
   | ServiceEvent;
 

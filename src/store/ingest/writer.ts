@@ -672,10 +672,12 @@ export class Writer {
 
   /** Applies the entries that only the journal has: after a crash, after a failure, or for a new index. */
   #replayJournal(): void {
-    const { journal, log } = this.#options;
+    const { journal, log, health } = this.#options;
     const first = this.position().id;
     const end = Math.min(journal.lastId(), this.#upTo);
     if (first < end) {
+      // While writes fail, each attempt replays the same entries.
+      if (health.failing() === null) log({ event: 'replay_begun', events: end - first });
       this.#replay(entriesUpTo(journal.after(first), end));
       if (this.#state === 'pending') this.#commitIndex();
       log({ event: 'journal_replayed', events: end - first });
@@ -685,7 +687,7 @@ export class Writer {
     this.#recordCommit();
   }
 
-  /** Applies entries of the journal to the pending group. */
+  /** Applies entries of the journal to the pending group. Their blocks were logged when they became durable. */
   #replay(entries: Iterable<Entry | PreparedEntry>): void {
     const { index, journal, log } = this.#options;
     for (const entry of entries) {
@@ -693,12 +695,13 @@ export class Writer {
       this.#state = 'pending';
       const next = this.position().id + 1;
       if (entry.id !== next) throw journal.missing(next);
-      for (const line of blockLines(this.#applier.applyEntry(entry, this.isLive))) log(line);
+      this.#applier.applyEntry(entry, this.isLive);
       this.#position = headOf(entry);
       this.#bytes += 'length' in entry ? entry.length : entry.text.length;
       if (this.#bytes < GROUP_BYTES_OF_IMPORT) continue;
       this.#commitIndex();
       this.#recordCommit();
+      log({ event: 'replay_progress', entry: entry.id, of: journal.lastId() });
       collectAll();
     }
   }
