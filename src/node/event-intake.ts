@@ -16,8 +16,8 @@ export interface Refusal {
   why: 'gap' | 'deep_fork' | 'partial_history' | 'wrong_chain';
   problem: string;
   remedy: string;
-  /** Heights of the missing blocks, inclusive; null if there is no gap. */
-  missing: { from: number; to: number } | null;
+  /** Heights of the missing blocks, inclusive, and the index block hash of the last one; null if there is no gap. */
+  missing: { from: number; to: number; hash: Uint8Array | null } | null;
 }
 
 const WITH_TOKEN =
@@ -50,7 +50,8 @@ export function refusalOf(error: unknown, isFilled: boolean): Refusal | null {
   if (from === undefined) return null;
   const to = missing?.to ?? from;
   const remedy = isFilled ? BEING_FILLED : WITHOUT_TOKEN;
-  return { why: 'gap', problem: blocksText(from, to), remedy, missing: { from, to } };
+  const hash = parent?.indexBlockHash ?? null;
+  return { why: 'gap', problem: blocksText(from, to), remedy, missing: { from, to, hash } };
 }
 
 export type IntakeEvent =

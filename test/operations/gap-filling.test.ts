@@ -1,17 +1,21 @@
 /** A server with the node's token fills the gap below a block that it rejects. */
 import { expect, test } from 'bun:test';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { LogUnavailableError } from '../../src/cluster/shared-log.ts';
 import { gapFilling, isChainFailure, noLease } from '../../src/commands/serve/gap-filling.ts';
 import { SimulatedChain } from '../../src/devnet/chain.ts';
 import type { NodeEvent } from '../../src/devnet/node-event.ts';
-import { RPC_TOKEN } from '../../src/devnet/rpc.ts';
+import { answerRpc, RPC_TOKEN } from '../../src/devnet/rpc.ts';
+import type { LogEvent } from '../../src/log.ts';
 import { eventIntake, type IntakeEvent } from '../../src/node/event-intake.ts';
 import type { FillEvent } from '../../src/node/fill.ts';
 import { DeepForkError } from '../../src/store/ingest/history-start.ts';
 import { NoSnapshotError } from '../../src/store/model/read-errors.ts';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';
-import { openNew, received } from '../support/data/ingest.ts';
+import { ingestOf, openNew, received } from '../support/data/ingest.ts';
 import { mineTo } from '../support/events/straight-chain.ts';
+import { serving } from '../support/servers/serving.ts';
 import { atOnce, honest, type Lie, rpcOf, served } from '../support/servers/simulated-rpc.ts';
 import { manualClock } from '../support/time/manual-clock.ts';
 import { until } from '../support/time/until.ts';
@@ -150,4 +154,24 @@ test("logs a lease that can't be released, and then accepts the next block", asy
   expect(it.named('service_failing')).toMatchObject([{ reason: 'the log is away' }]);
   failing = false;
   expect(await it.post(blocks[14]!)).toBe('applied');
+});
+
+test('the state stops naming missing blocks once they are filled, before the node sends the refused block again', async () => {
+  using directory = ingestOf(blocks.slice(0, 11).map(received));
+  const nodeAuthFile = join(directory.path, 'token');
+  writeFileSync(nodeAuthFile, RPC_TOKEN, { mode: 0o600 });
+  await using node = Bun.serve({
+    hostname: '127.0.0.1',
+    port: 0,
+    fetch: (request) => answerRpc(served(chain), request),
+  });
+  const logged: LogEvent[] = [];
+  const createLog = () => (event: LogEvent) => void logged.push(event);
+  const settings = { nodeRpc: node.url.origin, nodeAuthFile, threads: '0' };
+  await using it = await serving(settings, directory.path, {}, { createLog });
+  const { path, body } = blocks[30]!;
+  expect((await fetch(it.events + path, { method: 'POST', body })).status).toBe(500);
+  await until(() => logged.some(({ event }) => event === 'gap_filled'));
+  const { height, reason } = (await (await it.get('/ready')).json()) as { height: number; reason: string | null };
+  expect({ height, reason: reason ?? '' }).toEqual({ height: 29, reason: expect.not.stringContaining('missing') });
 });

@@ -103,7 +103,7 @@ test('without RPC, is stale half an hour after the last event, and live again wi
 test('a rejected block makes the server stuck, and filling the gap makes it catch up', async () => {
   const gap = {
     ...({ why: 'gap', problem: 'blocks 101–104 are missing', remedy: 'Fill them.' } as const),
-    missing: { from: 101, to: 104 },
+    missing: { from: 101, to: 104, hash: null },
   };
   let filling: { failure: string | null } | null = null;
   const { world, after } = watching({ refusal: () => gap, filling: () => filling });

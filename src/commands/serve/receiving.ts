@@ -15,6 +15,7 @@ import { serverFollowing } from './following.ts';
 import { serverFilling } from './gap-filling.ts';
 import { requiresWhole, startBelowTip, untilPartial } from './history-start.ts';
 import type { ServerContext } from './server-context.ts';
+import { readOrFailure } from './server-readings.ts';
 import type { Filling } from './state-watch.ts';
 
 interface SourceParts {
@@ -34,7 +35,7 @@ interface EventSources {
   url: string;
   /** The source, for the state of the server. */
   source(): EventSource;
-  /** Why the newest block was refused; null if it was accepted. */
+  /** Why the newest block was refused; null if it was accepted, or if the missing blocks have arrived since. */
   refusal(): Refusal | null;
 }
 
@@ -60,7 +61,10 @@ function receiveEvents(context: ServerContext, { ingest, receive, fill, caughtUp
       refusal = latest;
     },
   });
-  const state = { refusal: () => refusal };
+  /** Whether the missing blocks have arrived: the node sends the refused block again only after a pause. */
+  const isFilled = ({ missing }: Refusal, hash = missing?.hash ?? null): boolean =>
+    hash !== null && readOrFailure(() => ingest.history.isKnown(hash)).read === true;
+  const state = { refusal: () => (refusal === null || isFilled(refusal) ? null : refusal) };
   if (url === null) {
     receiver = openPort(context, intake);
     const endpoint = new URL(browserUrl(receiver.url)).host;

@@ -39,7 +39,7 @@ export interface StateWatchOptions {
   logFailure: () => string | null;
   /** The source of events; null in a process that accepts none, or before it is open. */
   source: () => EventSource | null;
-  /** Why the newest block is refused; null if it was accepted. */
+  /** Why the newest block is refused; null if it was accepted, or if the missing blocks have arrived since. */
   refusal: () => Refusal | null;
   /** The filling of gaps; null if nothing fills them. */
   filling: () => Filling | null;
