@@ -103,10 +103,12 @@ test('a definition is tried, added, seen, backfilled, delivered again and remove
       stderr: `No failed delivery blocks the chainhook.\n\`stackside hooks redeliver ${uuid} --state dead\` sends deliveries that were given up again.\n`,
     });
   target.answer = () => new Response('ok');
-  expect((await hooks('disable', uuid)).code).toBe(0);
+  expect((await hooks('disable', uuid)).stdout).toBe(`Disabled ${uuid}.\n`);
   const evaluated = async () => (await hooksJson('show', uuid)).status.evaluated_block_count as number;
   const evaluatedLive = await evaluated();
-  expect(await hooks('enable', uuid, '--resume-from', '1')).toEqual({ code: 0, stdout: '', stderr: '' });
+  const enabled = await hooks('enable', uuid, '--resume-from', '1');
+  expect(enabled).toEqual({ code: 0, stdout: `Enabled ${uuid}.\n`, stderr: '' });
+  expect((await hooks('enable', '--paused')).stdout).toBe('No chainhook is paused.\n');
   await until(async () => (await evaluated()) === evaluatedLive + 25);
   expect(await problemOf('hooks', 'enable', uuid, '--resume-from', 'now')).toBe(
     '--resume-from is "now".\nIt must be tip, last_evaluated or a height of 0 or more.\n',
@@ -114,7 +116,7 @@ test('a definition is tried, added, seen, backfilled, delivered again and remove
   expect(await problemOf('hooks', 'enable', '--paused', '--resume-from', 'tip')).toContain(
     "'--resume-from <start>' cannot be used with option '--paused'",
   );
-  expect((await hooks('remove', uuid)).code).toBe(0);
+  expect((await hooks('remove', uuid)).stdout).toBe(`Deleted ${uuid}.\n`);
   expect(await hooks('show', uuid)).toMatchObject({ code: 1, stderr: expect.stringContaining('Chainhook not found') });
 });
 

@@ -145,7 +145,7 @@ test('a server that was restored to an earlier entry delivers only after its ope
 
   const count = target.received.length;
   const enabled = await hooks(server, data, 'enable', '--paused');
-  expect([enabled.code, enabled.stdout.trim()]).toEqual([0, expect.stringMatching(/^[0-9a-f-]{36}$/)]);
+  expect([enabled.code, enabled.stdout.trim()]).toEqual([0, expect.stringMatching(/^Enabled [0-9a-f-]{36}\.$/)]);
   await until(() => appliedHeights(target.received.slice(count)).includes(BLOCKS), 'the last block is delivered');
   expect(
     appliedHeights(target.received.slice(count))

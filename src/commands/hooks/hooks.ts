@@ -397,12 +397,12 @@ export async function retry(
   reportAttempt({ ...attempt!, id, ok: summary.state === 'delivered', payload }, json ? summary : null);
 }
 
-/** Drops the failed delivery that blocks a chainhook, and prints its id. @throws OperatorError if none does */
+/** Drops the failed delivery that blocks a chainhook, and prints that. @throws OperatorError if none does */
 export async function skip(connection: Connection, uuid: string, { json }: { json: boolean }): Promise<void> {
   const { id } = await findFailing(connection, uuid);
   await call(connection, 'POST', `${hookPath(uuid)}/deliveries/${encodeURIComponent(id)}/skip`);
   if (json) printJson({ id });
-  else print(id);
+  else print(`Dropped delivery ${id}.`);
 }
 
 /** Registers a chainhook from a file and prints it. */
@@ -417,13 +417,16 @@ export async function show(connection: Connection, uuid: string): Promise<void> 
 
 const UpdateResponse = Type.Object({ updated_uuids: Type.Array(Type.String()) });
 
-/** Resumes the paused chainhooks of the key's or the named consumer, or otherwise of all, and prints their ids. */
+/** Resumes the paused chainhooks of the key's or the named consumer, or otherwise of all, and prints each. */
 async function enablePaused(connection: Connection): Promise<void> {
   const body = { enabled: true, filters: { paused: true } };
+  const enabled: string[] = [];
   for (const owner of await listOwners(connection)) {
     const { updated_uuids: uuids } = await callFor(UpdateResponse, owner, 'PATCH', '/me/enabled', body);
-    for (const uuid of uuids) print(uuid);
+    for (const uuid of uuids) print(`Enabled ${uuid}.`);
+    enabled.push(...uuids);
   }
+  if (enabled.length === 0) print('No chainhook is paused.');
 }
 
 /** Enables a chainhook, or resumes all paused ones. */
@@ -441,7 +444,7 @@ export async function enable(
   await (uuid === undefined ? enablePaused(connection) : setEnabled(connection, uuid, true, resumeFrom));
 }
 
-/** Enables or disables a chainhook. @param from where a disabled chainhook continues; undefined for the server's choice */
+/** Enables or disables a chainhook, and prints that. @param from where a disabled chainhook continues; undefined for the server's choice */
 export async function setEnabled(
   connection: Connection,
   uuid: string,
@@ -449,11 +452,13 @@ export async function setEnabled(
   from?: ResumeFrom,
 ): Promise<void> {
   await call(connection, 'PATCH', `${hookPath(uuid)}/enabled`, { enabled, resume_from: from });
+  print(`${enabled ? 'Enabled' : 'Disabled'} ${uuid}.`);
 }
 
-/** Deletes a chainhook and its queue. */
+/** Deletes a chainhook and its queue, and prints that. */
 export async function remove(connection: Connection, uuid: string): Promise<void> {
   await call(connection, 'DELETE', hookPath(uuid));
+  print(`Deleted ${uuid}.`);
 }
 
 /** Sends a test delivery and prints the result. @throws OperatorError if the receiver did not accept it */
