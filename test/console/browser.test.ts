@@ -286,6 +286,10 @@ browserTest('the longest state fits above the menu on the smallest screen', asyn
   const [bar, first] = [page.getByRole('banner'), page.getByRole('link', { name: 'Overview', exact: true })];
   const [above, below] = [await bar.boundingBox(), await first.boundingBox()];
   expect(below?.y).toBeGreaterThanOrEqual((above?.y ?? 0) + (above?.height ?? 0));
+  await first.focus();
+  await page.keyboard.press('Escape');
+  await first.waitFor({ state: 'hidden' });
+  expect(await page.evaluate('document.activeElement.ariaLabel')).toBe('Menu');
   expect(complaints).toEqual([]);
 });
 
@@ -369,7 +373,10 @@ browserTest(
     expect(await overflow(page)).toBe(0);
     await page.goBack();
     await branches.getByRole('link').first().click();
-    await page.getByText('Another block of this height is not on the chain').waitFor();
+    await page.getByText('Forks with another block of this height: fork 1.').waitFor();
+    await post(block(first, 'other'));
+    await page.reload();
+    await page.getByText('Forks with another block of this height: fork 1, fork 2.').waitFor();
     // The page of the orphaned block has its facts.
     for (const hash of [lost.hash, hashOf('block lost')]) {
       await follow(page, `/blocks/${hash}`);
@@ -1051,6 +1058,8 @@ browserTest('a chainhook is created in a form and as JSON, tested, saved, delive
   await json.fill(JSON.stringify({ ...definition, filters: { events: [{ type: 'stx_event', sender: 'nobody' }] } }));
   await page.getByRole('button', { name: 'Search', exact: true }).click();
   await page.getByText('filters.events.0.sender is not allowed').waitFor();
+  await json.fill('{\n  "name": "Transfers",\n}');
+  await page.getByText(/^This is not JSON: .*line 3 column 1/).waitFor();
   await json.fill(JSON.stringify({ ...definition, filters: { events: [{ type: 'stx_event' }] } }));
   await page.getByRole('button', { name: 'Form', exact: true }).click();
   expect(await page.getByLabel('Event').inputValue()).toBe('stx_event');

@@ -1198,7 +1198,8 @@ test('alerts, filters and fields have readable names', () => {
 });
 
 describe('log events', () => {
-  const event = { event: 'block_applied', level: 'info', fields: '{"height":1234,"path":"/new_block","more":{"a":1}}' };
+  const fields = '{"height":1234,"path":"/new_block","more":{"a":1}}';
+  const event = { event: 'block_applied', level: 'info', thread: 2, fields };
 
   test('have their fields by name, and none if the JSON is cut', () => {
     expect(parseLogFields(event)).toEqual([
@@ -1221,7 +1222,10 @@ describe('log events', () => {
     ['', 'height=34', false],
     ['', 'path=', true],
     ['', 'heights=1', false],
-  ])('of level info match the level “%s” and the text “%s”: %p', (level, text, matches) => {
+    ['', 'info api 2', true],
+    ['', 'level=info thread=api', true],
+    ['', 'main', false],
+  ])('of level info and thread 2 match the level “%s” and the text “%s”: %p', (level, text, matches) => {
     expect(isLogMatch(event, level, text)).toBe(matches);
   });
 });

@@ -174,7 +174,7 @@ const HELP: readonly (readonly [keys: readonly string[], meaning: string])[] = [
   [['/', 'Ctrl K'], 'Search'],
   [['?'], 'Show this list'],
   [['d'], 'Change the theme: as the system, light, dark'],
-  [['Esc'], 'Leave a field or this list'],
+  [['Esc'], 'Leave a field, this list or the menu'],
   ...Object.entries(PAGES).map(([key, page]) => [['g', key], `Go to ${TITLES.get(page)}`] as const),
 ];
 
@@ -219,6 +219,11 @@ function Keys() {
         return;
       }
       if (event.key === 'Escape' && isTyping(event.target)) (event.target as HTMLElement).blur();
+      else if (event.key === 'Escape' && isMenuOpen.value) {
+        isMenuOpen.value = false;
+        // The focus may be on a link in the menu.
+        document.querySelector<HTMLElement>('.menu-button')?.focus();
+      }
       if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
       if (handleKey(event.key, previousKey)) event.preventDefault();
       previousKey = event.key;

@@ -5,6 +5,8 @@ import { hasWords } from './format.ts';
 interface LogEvent {
   event: string;
   level: string;
+  /** Number of the API thread; 0 for the main thread. */
+  thread: number;
   /** The fields as JSON. */
   fields: string;
 }
@@ -18,12 +20,15 @@ export function parseLogFields({ fields }: Pick<LogEvent, 'fields'>): [name: str
   ]);
 }
 
+export const threadName = ({ thread }: Pick<LogEvent, 'thread'>): string => (thread === 0 ? 'main' : `API ${thread}`);
+
 /**
  * Reports whether an event has a level, and contains each word of a text. A word may be a field with the start of its value:
- * `height=12`.
+ * `height=12`. The level and the thread count as fields.
  * @param level empty for any
  */
 export function isLogMatch(event: LogEvent, level: string, text: string): boolean {
-  const fields = parseLogFields(event).map(([name, value]) => `${name}=${value}`);
-  return (level === '' || event.level === level) && hasWords([event.event, ...fields].join(' '), text);
+  const fields = [['level', event.level], ['thread', threadName(event)], ...parseLogFields(event)];
+  const words = [event.event, ...fields.map(([name, value]) => `${name}=${value}`)];
+  return (level === '' || event.level === level) && hasWords(words.join(' '), text);
 }

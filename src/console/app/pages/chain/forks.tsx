@@ -1,5 +1,6 @@
 /** The pages of forks: the list, and a page per fork with its branches and transactions. */
 
+import { Fragment } from 'preact';
 import { type Answer, get, RequestError } from '../../api/api.ts';
 import { tipVersion } from '../../api/live.ts';
 import { useAnswer, useGet } from '../../api/use-answer.ts';
@@ -156,18 +157,22 @@ const OrphanedTransactions = ({ fork }: { fork: ForkObject }) => (
 /** Maximum number of forks at or below a height to search for one with a block at the height. */
 const NEAREST = 5;
 
-/** Renders a note on the page of a block, if a fork has another block at its height. */
+/** Renders a note on the page of a block, if forks have other blocks at its height. */
 export function ForkMark({ height }: { height: number }) {
   const forks = useGet('/stackside/v1/forks', { limit: NEAREST, to_height: height }, tipVersion.value);
   const forksHere = forks.data?.results.filter(({ top_height: top }) => top >= height) ?? [];
+  if (forksHere.length === 0) return null;
   return (
-    <>
-      {forksHere.map(({ index_block_hash: hash }) => (
-        <p key={hash} class="note wait">
-          Another block of this height is not on the chain: <a href={pathTo('fork', { hash })}>its fork</a>.
-        </p>
+    <p class="note wait">
+      Forks with another block of this height:{' '}
+      {forksHere.map(({ index_block_hash: hash }, index) => (
+        <Fragment key={hash}>
+          {index === 0 ? '' : ', '}
+          <a href={pathTo('fork', { hash })}>fork {index + 1}</a>
+        </Fragment>
       ))}
-    </>
+      .
+    </p>
   );
 }
 

@@ -187,7 +187,7 @@ function Editor({ initial, action, cancelPath, save }: EditorProps) {
           />
         </Panel>
       )}
-      <Problem text={definition === null ? 'This is not a JSON object.' : messageIn(problem, text === null)} />
+      <Problem text={definition === null ? jsonMistake(text ?? '') : messageIn(problem, text === null)} />
       <HookPreview definition={definition} inForm={text === null} />
       <div class="row">
         <Button text={action} class="primary" disabled={busy || definition === null} onClick={submit} />
@@ -195,6 +195,16 @@ function Editor({ initial, action, cancelPath, save }: EditorProps) {
       </div>
     </>
   );
+}
+
+/** Returns why a text isn't a JSON object. The browser's message names the line and column, or quotes the place. */
+function jsonMistake(text: string): string {
+  try {
+    JSON.parse(text);
+  } catch (error) {
+    return `This is not JSON: ${(error as SyntaxError).message}`;
+  }
+  return 'This is not a JSON object.';
 }
 
 /** Returns the server's message with the field's name. The form names fields by their labels, the JSON by their paths. */

@@ -5,7 +5,7 @@ import { useState } from 'preact/hooks';
 import { type Answer, post, remove, type ServerStatus } from '../../api/api.ts';
 import { mapLoaded, useGet } from '../../api/use-answer.ts';
 import { bytes, count, duration, hasWords, percent, plural, visible, words } from '../../chain/format.ts';
-import { isLogMatch, parseLogFields } from '../../chain/log.ts';
+import { isLogMatch, parseLogFields, threadName } from '../../chain/log.ts';
 import { alertTitle, archiveFigure, baseFigure, diskText, latencyFigure } from '../../chain/state.ts';
 import { every, now } from '../../ui/clock.ts';
 import { ChoiceField, TextField, useAction } from '../../ui/form.tsx';
@@ -527,7 +527,7 @@ function LogTable({ recent }: { recent: Log['recent'] }) {
         { name: 'When', class: 'when nowrap', cell: ({ at }) => <Ago time={at} /> },
         { name: 'Level', cell: ({ level }) => <Badge tone={LEVEL_TONES[level] ?? 'plain'}>{level}</Badge> },
         { name: 'Event', class: 'first nowrap', cell: ({ event }) => words(event) },
-        { name: 'Thread', class: 'wide nowrap', cell: ({ thread }) => (thread === 0 ? 'main' : `API ${thread}`) },
+        { name: 'Thread', class: 'wide nowrap', cell: threadName },
         { name: 'Fields', class: 'fill half', cell: (event) => <LogFields event={event} /> },
       ]}
     >
