@@ -326,15 +326,15 @@ export async function* entriesAfter(
   if (entries.length > 0) yield entries;
 }
 
-/** @throws PrivateContentError if entries of a public archive have a private command in clear text */
+/** @throws PrivateContentError if entries of a public archive have a private or invalid command in clear text */
 function requirePublicEntries(store: ObjectStoreReads, entries: readonly Entry[]): void {
   const entry = entries.find(isPrivateEntry);
-  if (entry !== undefined) throw new PrivateContentError(store, `entry ${entry.id} is a private command`);
+  if (entry !== undefined) throw new PrivateContentError(store, `entry ${entry.id} is a private or invalid command`);
 }
 
 /**
  * Reads the entries that a restore applies, as {@link entriesAfter} does.
- * @throws PrivateContentError if the archive is public and has a private command in clear text
+ * @throws PrivateContentError if the archive is public and has a private or invalid command in clear text
  */
 export async function* restorableEntries(
   store: ObjectStoreReads,

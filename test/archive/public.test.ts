@@ -15,8 +15,10 @@ import { newPrivateKey, parseSigner } from '../../src/archive/signing.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { directoryFiles } from '../../src/storage/location.ts';
 import { hashOfPart, type ObjectStore } from '../../src/storage/object-store.ts';
+import { privateContentIn } from '../../src/store/base/snapshot.ts';
+import { openJournal } from '../../src/store/files/journal.ts';
 import { COMMAND_PATH, isPrivateCommand, LOG_IDENTITY, publicEntry } from '../../src/store/ingest/commands.ts';
-import { type Entry, withheld } from '../../src/store/log/entry.ts';
+import { compressed, type Entry, nextChain, withheld } from '../../src/store/log/entry.ts';
 import { archive, archiverOf, baseIn, refusal, restoredFrom } from '../support/data/archive.ts';
 import { copyData, withholdEntries } from '../support/data/copy.ts';
 import { openAt } from '../support/data/ingest.ts';
@@ -98,7 +100,8 @@ test('commands about tokens are published, and all others are withheld', () => {
   const [refresh, unknown] = [entry('tokens.refresh'), entry('of.a.later.version')];
   expect(publicEntry(refresh)).toBe(refresh);
   expect(publicEntry(unknown)).toEqual(withheld(unknown));
-  expect(() => publicEntry({ ...refresh, text: 'no command' })).toThrow('The entry is no command');
+  const invalid = { ...refresh, text: 'no command' };
+  expect(publicEntry(invalid)).toEqual(withheld(invalid));
 });
 
 test('a journal with commands and a journal that withholds them make the same objects', async () => {
@@ -248,9 +251,11 @@ test('a restore and a verification reject a public archive with private commands
   const identity = join(place, IDENTITY);
   writeFileSync(identity, JSON.stringify({ ...JSON.parse(readFileSync(identity, 'utf8')), public: true }));
   const commands = journalRows(source).findIndex((row) => row.path === COMMAND_PATH && isPrivateCommand(row.text)) + 1;
-  const entryFault = `The archive at ${place} is public, but entry ${commands} is a private command, which public archives omit.`;
+  const entryFault = `The archive at ${place} is public, but entry ${commands} is a private or invalid command, which public archives omit.`;
   expect(await refusal(restoredFrom(ownStore, folder()))).toBe(entryFault);
-  expect(await faultsIn(ownStore)).toContain(`entry ${commands} is a private command, which public archives omit`);
+  expect(await faultsIn(ownStore)).toContain(
+    `entry ${commands} is a private or invalid command, which public archives omit`,
+  );
   await baseIn(source, ownStore);
   expect(await refusal(restoredFrom(ownStore, folder()))).toBe(entryFault);
   // The entries are withheld now, and the rows of the base remain.
@@ -264,6 +269,33 @@ test('a restore and a verification reject a public archive with private commands
   const faults = await faultsIn(mixed);
   expect(faults.filter((fault) => !fault.endsWith(', which public archives omit'))).toEqual([]);
   expect(faults).toContainEqual(expect.stringMatching(/^part-[0-9a-f]{64}\.zst has rows of hooks,/));
+});
+
+test('a restore and a verification of a public archive name an entry that is an invalid command', async () => {
+  const [directory, place] = [folder(), folder()];
+  copyData(source, directory);
+  withholdEntries(directory, COMMAND_PATH, isPrivateCommand);
+  const journal = openJournal(directory);
+  const { id, chain } = journal.head();
+  const entry = { id: id + 1, path: COMMAND_PATH, receivedAt: 1, text: '{}' };
+  journal.begin();
+  journal.append({ ...entry, chain: nextChain(chain, entry) }, compressed(entry.text));
+  journal.commit();
+  journal.close();
+  const ownStore = directoryFiles(place);
+  await archive(directory, ownStore);
+  const identity = join(place, IDENTITY);
+  writeFileSync(identity, JSON.stringify({ ...JSON.parse(readFileSync(identity, 'utf8')), public: true }));
+  const fault = `entry ${entry.id} is a private or invalid command, which public archives omit`;
+  expect(await faultsIn(ownStore)).toEqual([fault]);
+  expect(await refusal(restoredFrom(ownStore, folder()))).toBe(`The archive at ${place} is public, but ${fault}.`);
+});
+
+test('a public base of a schema without the column hooks_epoch has no private content', () => {
+  expect(privateContentIn({ name: 'progress', columns: ['journal_id'] }, [[1]])).toBe(null);
+  expect(privateContentIn({ name: 'progress', columns: ['hooks_epoch'] }, [[1]])).toBe(
+    'a value for progress.hooks_epoch',
+  );
 });
 
 test("the head of an archive that isn't public is rejected", async () => {

@@ -80,7 +80,7 @@ const tablesOfCommands: readonly string[] = [
   'old_zonefiles',
 ];
 
-/** Columns of other tables that private commands write. They are 0 without private commands. */
+/** Columns of other tables that private commands write. They are 0 without private commands, and older schemas lack them. */
 const columnsOfCommands: Readonly<Record<string, string>> = { progress: 'hooks_epoch' };
 
 /** Returns the part of rows that only private commands write, such as `rows of hooks`; null if there is none. */
@@ -90,7 +90,7 @@ export function privateContentIn(
 ): string | null {
   if (tablesOfCommands.includes(name)) return rows.length === 0 ? null : `rows of ${name}`;
   const zero = columnsOfCommands[name];
-  if (zero === undefined) return null;
+  if (zero === undefined || !columns.includes(zero)) return null;
   const index = columns.indexOf(zero);
   return rows.every((row) => Array.isArray(row) && row[index] === 0) ? null : `a value for ${name}.${zero}`;
 }

@@ -140,21 +140,19 @@ function parseCommand(text: string): EntryCommand {
 
 /**
  * Returns whether public archives must omit a command, because it concerns only the hosts of its log. The log's identity and
- * the metadata of tokens are public.
+ * the metadata of tokens are public. An invalid command isn't.
  */
 export const isPrivateCommand = (text: string): boolean => {
-  const { type } = parseCommand(text);
-  return type !== LOG_IDENTITY && !type.startsWith('tokens.');
+  const command = parsedJson(text);
+  if (!Value.Check(CommandText, command)) return true;
+  return command.type !== LOG_IDENTITY && !command.type.startsWith('tokens.');
 };
 
-/**
- * Whether an entry is a private command in clear text.
- * @throws PayloadError for an entry that has the path of commands but contains no command
- */
+/** Whether an entry is a private or invalid command in clear text. */
 export const isPrivateEntry = ({ path, text }: Pick<Entry, 'path' | 'text'>): boolean =>
   path === COMMAND_PATH && isPrivateCommand(text);
 
-/** An entry as everybody may read it: private commands are withheld. @throws as {@link isPrivateEntry} */
+/** An entry as everybody may read it: private commands are withheld. */
 export const publicEntry = (entry: Entry): Entry => (isPrivateEntry(entry) ? withheld(entry) : entry);
 
 /** The time of an entry in Unix milliseconds. */
