@@ -275,6 +275,14 @@ test.each<[string, (bytes: Buffer) => Buffer]>([
   expect(tables(directory.path)).toEqual(before);
 });
 
+test('an index of 0 bytes is rebuilt without --force', () => {
+  using directory = copyOf(whole);
+  const before = tables(directory.path);
+  writeFileSync(indexPath(directory.path), '');
+  rebuild(directory.path);
+  expect(tables(directory.path)).toEqual(before);
+});
+
 test('a rebuild replaces the database of another program only with --force', () => {
   using directory = copyOf(whole);
   const before = tables(directory.path);

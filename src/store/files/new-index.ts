@@ -4,7 +4,7 @@
  * the next start makes again.
  */
 import { SQLiteError } from 'bun:sqlite';
-import { existsSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, renameSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { OperatorError } from '../../base/errors.ts';
 import { syncDirectory } from '../../base/files.ts';
@@ -55,7 +55,8 @@ function requireReadable(path: string): void {
 export function openStaging(directory: string, force: boolean): string {
   clearStaging(directory);
   const path = indexPath(directory);
-  if (!force && existsSync(path)) requireReadable(path);
+  // A file of 0 bytes has nothing to lose.
+  if (!force && existsSync(path) && statSync(path).size > 0) requireReadable(path);
   return join(directory, STAGING);
 }
 
