@@ -1,6 +1,6 @@
 /** Checks when a server or a demo starts. */
 import { expect, test } from 'bun:test';
-import { writeFileSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { demoSettings, devnetSettings, withFreePorts } from '../../src/commands/serve/devnet.ts';
 import {
@@ -11,7 +11,9 @@ import {
 } from '../../src/commands/serve/start-checks.ts';
 import type { LogEvent } from '../../src/log.ts';
 import { readSettingsOf } from '../../src/settings/config.ts';
+import { refusal } from '../support/data/archive.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
+import { serving } from '../support/servers/serving.ts';
 import { standInNode } from '../support/servers/stand-in-node.ts';
 
 test.each([
@@ -65,6 +67,15 @@ test('refuses one port for the API and for events, and names both settings', () 
   ] as const) {
     expect(() => requireTwoPorts({ ...ports, ...other })).not.toThrow();
   }
+});
+
+test('--rate-limit 0 without read keys is refused before the data directory is made', async () => {
+  using folder = dataDirectory();
+  const data = join(folder.path, 'data');
+  expect(await refusal(serving({ rateLimit: '0', threads: '0' }, data))).toBe('--rate-limit 0 requires read keys.');
+  expect(existsSync(data)).toBe(false);
+  await using writing = await serving({ rateLimit: '0', mode: 'write' }, data);
+  expect(writing.api).toBe('');
 });
 
 test('a demo uses a free port if its default port is in use and logs it, but never replaces a given port', () => {

@@ -11,6 +11,7 @@ import { type Environment, realEnvironment } from './environment.ts';
 import { restoreOnStart } from './restore-on-start.ts';
 import { type StartOptions, startServer } from './server.ts';
 import { crash, newObservations } from './server-context.ts';
+import { requireAgreement } from './start-checks.ts';
 
 /** Milliseconds between two checks for a new index. */
 const LOOK_FOR_INDEX_MS = 2_000;
@@ -128,6 +129,7 @@ export async function runServe({ settings, sources }: ResolvedSettings<'serve'>)
     const { from } = settings;
     const { log, environment } = presenter;
     if (from !== null) {
+      await requireAgreement(settings);
       await interruptible(
         (signal) => log({ event: 'stopping', signal }),
         () => restoreOnStart({ from, settings, clock: environment.clock, log }),

@@ -3,6 +3,7 @@ import { lookup } from 'node:dns/promises';
 import { OperatorError } from '../../base/errors.ts';
 import { chainIdText } from '../../chain/network.ts';
 import { isLoopback, parseAddress } from '../../http/hosts.ts';
+import { readKeysOf } from '../../http/rate-limit.ts';
 import type { Log } from '../../log.ts';
 import { infoOrNull, type NodeRpc } from '../../node/rpc.ts';
 import type { Settings } from '../../settings/config.ts';
@@ -116,9 +117,10 @@ export function requireTwoPorts(
   throw new OperatorError(`--api-port and --event-port are both ${apiPort}.`, 'Choose two different ports.');
 }
 
-/** Checks that depend on several settings, or on the network. @throws OperatorError */
+/** Checks that depend on several settings, on their files, or on the network. @throws OperatorError */
 export async function requireAgreement(settings: Settings): Promise<void> {
   requireTwoPorts(settings);
+  if (settings.mode !== 'write') readKeysOf(settings.readKeys, settings.rateLimit);
   if (settings.hookAccess === 'open') await requireLoopback(settings);
   if (settings.mode !== 'read') requireArchivable(settings);
 }
