@@ -81,6 +81,7 @@ export type Level = (typeof levels)[number];
 export const levelOf: Record<LogEvent['event'], Exclude<Level, 'silent'>> = {
   started: 'info',
   setup_warning: 'warn',
+  key_created: 'info',
   service_failing: 'error',
   service_resumed: 'info',
   unexpected_error: 'error',

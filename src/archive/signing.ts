@@ -122,16 +122,17 @@ function loadSigner(directory: string): Signer | null {
 /**
  * Like {@link loadSigner}, but creates the key if there is none. If several processes do so at the same time, only one
  * succeeds.
+ * @param created called with the file if a key is made
  * @throws OperatorError if the file can't be read or written, or has no key
  */
-export function loadOrCreateSigner(directory: string): Signer {
+export function loadOrCreateSigner(directory: string, created: (file: string) => void = () => {}): Signer {
   const signer = loadSigner(directory);
   if (signer !== null) return signer;
   makePrivateDirectory(directory);
   const file = wholeFile(keyFile(directory), FILE_MODE);
   try {
     writeFileSync(file.partial, `${newPrivateKey()}\n`);
-    file.commitNew();
+    if (file.commitNew()) created(keyFile(directory));
   } finally {
     file.discard();
   }
@@ -151,7 +152,8 @@ export function loadRequiredSigner(directory: string): Signer {
 /**
  * Returns the signer of a server. A host of a cluster doesn't create a key, because all hosts share the archive's key.
  * @param isShared whether the server is a host of a cluster
+ * @param created called with the file if a key is made
  * @throws OperatorError if the file can't be read or written, has no key, or is missing on a host of a cluster
  */
-export const loadServerSigner = (directory: string, isShared: boolean): Signer =>
-  isShared ? loadRequiredSigner(directory) : loadOrCreateSigner(directory);
+export const loadServerSigner = (directory: string, isShared: boolean, created?: (file: string) => void): Signer =>
+  isShared ? loadRequiredSigner(directory) : loadOrCreateSigner(directory, created);

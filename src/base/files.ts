@@ -214,10 +214,11 @@ export function storedSecret(file: string): string | null {
 
 /**
  * Generates a secret in a file of a data directory. Call it only in the process that holds the directory's lock.
+ * @param created called with the file once it is written
  * @returns the secret, random bytes in hex
  * @throws OperatorError if the file can't be written
  */
-export function createSecret(file: string): string {
+export function createSecret(file: string, created: (file: string) => void = () => {}): string {
   const text = crypto.getRandomValues(new Uint8Array(SECRET_BYTES)).toHex();
   try {
     writeWhole(file, `${text}\n`, OWNER_ONLY);
@@ -226,5 +227,6 @@ export function createSecret(file: string): string {
     if (operatorError instanceof DiskFullError) throw operatorError;
     throw new OperatorError(`${file} can't be written.`, 'Let this user write to the data directory.', { cause });
   }
+  created(file);
   return text;
 }

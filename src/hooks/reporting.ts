@@ -48,6 +48,8 @@ export type HookEvent =
   /** Without the key, secrets can be neither made nor opened. */
   | { event: 'hook_key_unusable'; problem: string; remedy: string }
   | { event: 'hook_keys_refused'; count: number; address: string }
+  /** The start made a key that the data directory lacked. */
+  | { event: 'key_created'; file: string }
   | UnexpectedEvent;
 
 export type HookLog = (event: HookEvent) => void;

@@ -78,6 +78,22 @@ test('--rate-limit 0 without read keys is refused before the data directory is m
   expect(writing.api).toBe('');
 });
 
+test('a start logs the files of the keys that it makes, and the next start none', async () => {
+  using folder = dataDirectory();
+  const data = join(folder.path, 'data');
+  const settings = { archive: join(folder.path, 'archive'), archivePublic: 'true', threads: '0' };
+  const start = async () => {
+    const files: string[] = [];
+    const createLog = () => (event: LogEvent) => {
+      if (event.event === 'key_created') files.push(event.file);
+    };
+    await (await serving(settings, data, {}, { createLog }))[Symbol.asyncDispose]();
+    return files.sort();
+  };
+  expect(await start()).toEqual(['admin.key', 'archive.key', 'secrets.key'].map((name) => join(data, name)));
+  expect(await start()).toEqual([]);
+});
+
 test('a demo uses a free port if its default port is in use and logs it, but never replaces a given port', () => {
   using other = standInNode();
   const port = Number(new URL(other.url).port);

@@ -75,7 +75,8 @@ function openAccess(
   log: Log,
 ): Access {
   const { data, adminKey, hookAccess, hookKeys, apiHost, allowedHosts } = settings;
-  const admin = adminKey === null ? adminKeyOf(data) : namedAdminKey(adminKey);
+  const admin =
+    adminKey === null ? adminKeyOf(data, (file) => log({ event: 'key_created', file })) : namedAdminKey(adminKey);
   const hosts = [apiHost, ...hostNames(allowedHosts)];
   if (hookAccess === 'key') {
     const consumers = hookKeys === null ? [] : keysOf(hookKeys);

@@ -65,7 +65,7 @@ function archiveLog(
 ): ServedArchive | null {
   const { data: directory, archive: location, archiveBase: hours, archivePublic: isPublic, hostName } = settings;
   if (location === null) return null;
-  if (isPublic) loadServerSigner(directory, cluster !== null);
+  if (isPublic) loadServerSigner(directory, cluster !== null, (file) => log({ event: 'key_created', file }));
   const lease = (): ReturnType<ArchiveLease> => {
     if (cluster === null) return { epoch: null };
     return cluster.deliveries?.hasLease() ? { epoch: cluster.deliveries.status().epoch } : null;

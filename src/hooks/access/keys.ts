@@ -88,10 +88,11 @@ export function namedAdminKey(file: string): string {
 
 /**
  * Returns the admin key of a data directory; makes one if there is none. Only for the process that has the directory's lock.
+ * @param created called with the file if a key is made
  * @throws OperatorError if the file can't be read or written, or lacks a key
  */
-export const adminKeyOf = (directory: string): string =>
-  readAdminKey(directory) ?? createSecret(adminKeyFile(directory));
+export const adminKeyOf = (directory: string, created?: (file: string) => void): string =>
+  readAdminKey(directory) ?? createSecret(adminKeyFile(directory), created);
 
 /**
  * Rate limit for wrong keys. Once an address has sent some wrong keys, its further keys are checked only so often. Keys from an

@@ -174,10 +174,11 @@ export function loadSealing({ data, clusterKey }: KeyLocation): Sealing | null {
 
 /**
  * Like `loadSealing`, but makes the key file if there is none. Only for the process that has the directory's lock.
+ * @param created called with the file if a key is made
  * @throws OperatorError if the file can't be read or written, or holds no key
  */
-export const loadOrCreateSealing = (location: KeyLocation): Sealing =>
-  loadSealing(location) ?? makeSealing(createSecret(secretsKeyFile(location.data)));
+export const loadOrCreateSealing = (location: KeyLocation, created?: (file: string) => void): Sealing =>
+  loadSealing(location) ?? makeSealing(createSecret(secretsKeyFile(location.data), created));
 
 /**
  * The sealing of a server. A host of a cluster doesn't make a key, since the other hosts would lack it.
@@ -185,7 +186,7 @@ export const loadOrCreateSealing = (location: KeyLocation): Sealing =>
  */
 export function sealingForServer(location: KeyLocation, isShared: boolean, log: HookLog): Sealing {
   try {
-    if (!isShared) return loadOrCreateSealing(location);
+    if (!isShared) return loadOrCreateSealing(location, (file) => log({ event: 'key_created', file }));
     const sealing = loadSealing(location);
     if (sealing !== null) return sealing;
     throw new OperatorError(
