@@ -9,7 +9,7 @@ import type { ChainEvent, ChainTransaction } from './block.ts';
 import { type Tuple, tupleOf, uintOf } from './pox/print.ts';
 
 /** The name contracts of mainnet and of all other chains. */
-export const NAME_CONTRACTS = ['SP000000000000000000002Q6VF78.bns', 'ST000000000000000000002AMW42H.bns'] as const;
+const NAME_CONTRACTS = ['SP000000000000000000002Q6VF78.bns', 'ST000000000000000000002AMW42H.bns'] as const;
 
 /** Reports whether a contract identifier names the boot contract `bns` of any network. */
 export const isNameContract = (contractId: string): boolean =>
@@ -132,7 +132,7 @@ export function nameChangeOf(event: ChainEvent): NameChange | null {
 }
 
 /** Functions that never print, or print only in some cases. */
-export const UNPRINTED = { renewal: 'name-renewal', price: 'namespace-update-function-price' } as const;
+const UNPRINTED = { renewal: 'name-renewal', price: 'namespace-update-function-price' } as const;
 
 /**
  * Returns the change by a call without a print: a renewal without a new zonefile, or new prices; null for other calls.

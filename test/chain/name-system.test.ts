@@ -6,7 +6,6 @@ import {
   attachmentMetadata,
   changeOfCall,
   MAX_LIFETIME,
-  NAME_CONTRACTS,
   nameChangeOf,
   nameOfToken,
   nameOperations,
@@ -14,6 +13,7 @@ import {
 } from '../../src/chain/name-system.ts';
 import { clarity, encodeArguments } from '../../src/codec/clarity-encode.ts';
 import { utf8Bytes } from '../../src/codec/utf8.ts';
+import { NAME_CONTRACTS } from '../support/events/names.ts';
 import { assertProperty } from '../support/property.ts';
 
 const ALICE = 'SP2J6ZY48GV1EZ5V2V5RB9MP66SW86PYKKNRV9EJ7';

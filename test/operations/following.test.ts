@@ -3,12 +3,7 @@ import { expect, test } from 'bun:test';
 import { cpSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type FollowEvent, findEntryBelow } from '../../src/archive/restore.ts';
-import {
-  archiveFollowing,
-  isOfEarlierPoint,
-  nodeActivity,
-  serverFollowing,
-} from '../../src/commands/serve/following.ts';
+import { archiveFollowing, nodeActivity, serverFollowing } from '../../src/commands/serve/following.ts';
 import { noLease } from '../../src/commands/serve/gap-filling.ts';
 import { type MineOptions, SimulatedChain } from '../../src/devnet/chain.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
@@ -351,21 +346,21 @@ test('follows the archive with any data, unless it was restored to an earlier po
   const [whole, earlier] = [folder(), folder()];
   await restoredFrom(directoryFiles(original), whole);
   await restoredFrom(directoryFiles(original), earlier, { until: { height: 12 } });
-  for (const [directory, expected] of [
-    [whole, false],
-    [earlier, true],
+  const problem = expect.stringContaining("--from isn't followed") as unknown as string;
+  for (const [directory, follows, warnings] of [
+    [whole, true, []],
+    [earlier, false, [{ event: 'setup_warning', place: original, problem }]],
   ] as const) {
     using open = openAt(directory);
-    expect(isOfEarlierPoint(open.ingest)).toBe(expected);
+    const logged: LogEvent[] = [];
+    const log = (event: LogEvent) => void logged.push(event);
+    const settings = readSettings({ data: directory, from: original }, {});
+    const base = { settings, environment: { clock: heldClock([LOOK_MS]) }, log };
+    const following = serverFollowing(base, open.ingest, null, open.ingest.receive);
+    await following?.stop();
+    expect(following !== null).toBe(follows);
+    expect(logged).toMatchObject(warnings);
   }
-  using open = openAt(earlier);
-  const logged: LogEvent[] = [];
-  const settings = readSettings({ data: earlier, from: original }, {});
-  const base = { settings, environment: { clock: heldClock([LOOK_MS]) }, log: (event: LogEvent) => logged.push(event) };
-  expect(serverFollowing(base, open.ingest, null, open.ingest.receive)).toBeNull();
-  expect(logged).toMatchObject([
-    { event: 'setup_warning', place: original, problem: expect.stringContaining("--from isn't followed") },
-  ]);
 });
 
 test('the remedy for a gap names a new directory for data that was restored to an earlier point', async () => {

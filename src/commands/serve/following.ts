@@ -83,7 +83,7 @@ export function nodeActivity(clock: Pick<Clock, 'monotonic'>, tip: () => number)
  * Whether data were restored to an earlier point: then they have another identity than their first entry gave them. They don't
  * follow the archive that they came from, since it still has the entries that the operator discarded.
  */
-export function isOfEarlierPoint({ entries, identity }: Pick<Ingest, 'entries' | 'identity'>): boolean {
+function isOfEarlierPoint({ entries, identity }: Pick<Ingest, 'entries' | 'identity'>): boolean {
   const [first] = entries.after(0);
   return first !== undefined && lastIdentityIn([first]) !== identity();
 }

@@ -1,5 +1,5 @@
 /** Hand-made blocks whose transactions are operations of the name system. */
-import { NAME_CONTRACTS, nameToken } from '../../../src/chain/name-system.ts';
+import { nameToken } from '../../../src/chain/name-system.ts';
 import { clarity } from '../../../src/codec/clarity-encode.ts';
 import { hash160 } from '../../../src/codec/hash.ts';
 import { toHex } from '../../../src/codec/hex.ts';
@@ -7,6 +7,9 @@ import { utf8Bytes } from '../../../src/codec/utf8.ts';
 import type { ReceivedEvent } from '../../../src/store/ingest/ingest.ts';
 import { alice, block, bob, call, type MadeBlock, receipt, transfer } from './handmade.ts';
 import { jsonOf } from './payload-text.ts';
+
+/** The name contracts of mainnet and of all other chains. */
+export const NAME_CONTRACTS = ['SP000000000000000000002Q6VF78.bns', 'ST000000000000000000002AMW42H.bns'] as const;
 
 const CONTRACT = NAME_CONTRACTS[1];
 

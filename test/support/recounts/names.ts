@@ -1,15 +1,10 @@
 /** Recounts names and namespaces from events and calls. */
 import type { Database } from 'bun:sqlite';
-import {
-  changeOfCall,
-  NAME_CONTRACTS,
-  type NameChange,
-  nameChangeOf,
-  UNPRINTED,
-} from '../../../src/chain/name-system.ts';
+import { changeOfCall, type NameChange, nameChangeOf } from '../../../src/chain/name-system.ts';
 import { decodeTransaction } from '../../../src/codec/transaction.ts';
 import { EVENT_KIND, STATUS, storedNameOperation } from '../../../src/store/rows/enums.ts';
 import type { Stored } from '../../../src/store/rows/statement.ts';
+import { NAME_CONTRACTS } from '../events/names.ts';
 import { none, type Recount } from './recount.ts';
 
 const contracts = NAME_CONTRACTS.map((contract) => `'${contract}'`).join(', ');
@@ -33,7 +28,7 @@ const calls = `SELECT t.position, t.event_count, t.function_name, s.address AS s
                  FROM transactions t JOIN principals p ON p.id = t.contract_id
                  JOIN principals s ON s.id = t.sender_id JOIN transaction_bodies d ON d.position = t.position
                 WHERE t.status = ${STATUS.success} AND p.address IN (${contracts})
-                  AND t.function_name IN ('${UNPRINTED.renewal}', '${UNPRINTED.price}')`;
+                  AND t.function_name IN ('name-renewal', 'namespace-update-function-price')`;
 
 /** Changes of the name system by events and calls, with the position and index of each. */
 function* changes(db: Database): Generator<{ position: number; index: number; change: NameChange }> {
