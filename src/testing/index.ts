@@ -45,7 +45,7 @@ const NOT_FOUND = 404;
 const LIMIT_MS = 180_000;
 /** Less than the five seconds after which `bun test` ends a test, so that the test fails with the error of the wait. */
 const DELIVERY_LIMIT_MS = 4_000;
-/** Maximum milliseconds to explain why no delivery came. */
+/** Maximum milliseconds to explain why no delivery came, if the test chose no limit: {@link DELIVERY_LIMIT_MS} passed already. */
 const EXPLANATION_LIMIT_MS = 500;
 /** Micro-STX of a new account. */
 const INITIAL_BALANCE = 1_000_000_000n;
@@ -203,7 +203,7 @@ function makeHooks(ask: Ask, inbox: Inbox, limitMs: number | undefined): KitHook
           ? ask<{ results: HookAnswer[] }>('/chainhooks/me?failing=true').then(({ results }) => results)
           : ask<HookAnswer>(`/chainhooks/me/${uuid}`).then((hook) => [hook]);
       // The error of the wait is more important than the failure to explain it.
-      const hooks = await within(EXPLANATION_LIMIT_MS, 'the state', answer).catch(() => []);
+      const hooks = await within(limitMs ?? EXPLANATION_LIMIT_MS, 'the state', answer).catch(() => []);
       const message = [error.message, ...hooks.map(describeHook)].join(' ');
       throw new DevnetError('time_limit', message, { cause: error });
     }

@@ -71,7 +71,7 @@ describe('a chain', () => {
   afterEach(() => chain.revert('start'));
   afterAll(() => chain?.stop());
 
-  async function deliveriesOf(uuid: string, state: 'delivered' | 'failed') {
+  async function deliveriesOf(uuid: string, state: 'delivered' | 'failed' | 'dead') {
     const page = await fetch(`${chain.url}/chainhooks/me/${uuid}/deliveries?state=${state}`);
     return ((await page.json()) as { results: { next_attempt_at: number | null }[] }).results;
   }
@@ -140,7 +140,7 @@ describe('a chain', () => {
       delivery.payload.event.apply[0]?.transactions[0]?.transaction_identifier.hash;
     await chain.transfer(address, 8);
     // The second delivery has to be here, without being read.
-    await until(async () => (await deliveriesOf(early.uuid, 'delivered')).length === 2);
+    await until(async () => (await deliveriesOf(early.uuid, 'delivered')).length === 2, 'both deliveries');
     expect(hashOf(await early.next())).toBe(unread.tx_id);
 
     await chain.snapshot('hooks');
@@ -173,7 +173,7 @@ describe('a chain', () => {
     chain.hooks.answer({ status: 503 });
     await chain.transfer(address, 7);
     expect((await hook.next()).answer).toBe(503);
-    await until(async () => (await failed()).length === 1);
+    await until(async () => (await failed()).length === 1, 'the failure');
     await chain.revert('before');
     expect((await failed()).filter(({ next_attempt_at: next }) => next !== null)).toEqual([]);
     const { answer, payload } = await hook.next();
@@ -187,6 +187,7 @@ describe('a chain', () => {
     chain.hooks.answer({ status: 410 });
     await chain.transfer(address, 7);
     expect((await hook.next()).answer).toBe(410);
+    await until(async () => (await deliveriesOf(hook.uuid, 'dead')).length === 1, 'the end of the chainhook');
     const expected =
       /^Waited 1000 ms for .*, which did not come\. The chainhook "broken" is interrupted, disabled, with 1 waiting delivery: .* status 410\.$/;
     for (const next of [hook.next, chain.hooks.next]) {
