@@ -53,6 +53,7 @@ class SDK {
       }
       if (one.deployContract) {
         if (one.deployContract.content.includes('die')) process.exit(3);
+        if (one.deployContract.content.includes('hang')) for (;;);
         const { sender, name } = one.deployContract;
         const functions = ['die', 'hang', 'odd', 'print', 'good'].map((f) => ({ name: f, access: 'public', args: [], outputs: { type: { response: { ok: 'bool', error: 'none' } } } }));
         functions.push({ name: 'look', access: 'read_only', args: [], outputs: { type: 'uint128' } });
