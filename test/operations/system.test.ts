@@ -14,7 +14,7 @@ import { eventMetrics } from '../../src/metrics/events.ts';
 import { DiskSpace, LastHour, RequestCounts } from '../../src/metrics/last-hour.ts';
 import { tableSizes } from '../../src/store/check/tables.ts';
 import { fileSizes } from '../../src/store/files/status.ts';
-import { serving } from '../support/servers/serving.ts';
+import { serving, startOwnProcess } from '../support/servers/serving.ts';
 import { heldClock } from '../support/time/held-clock.ts';
 import { until } from '../support/time/until.ts';
 
@@ -26,10 +26,21 @@ const WITH_PASSWORDS = {
 };
 /** Contracts whose decoded values are indexed. One of them doesn't exist. */
 const INDEXED = 'ST000000000000000000002AMW42H.bns ST000000000000000000002AMW42H.later:name';
-const server = await serving({ logIndex: INDEXED, callIndex: INDEXED }, undefined, WITH_PASSWORDS);
+/** Processes of inspections end only after this. */
+const released = Promise.withResolvers<void>();
+const startHeld: typeof startOwnProcess = (...args) => {
+  const process = startOwnProcess(...args);
+  return { ...process, ended: released.promise.then(() => process.ended) };
+};
+const server = await serving({ logIndex: INDEXED, callIndex: INDEXED }, undefined, WITH_PASSWORDS, {
+  startOwnProcess: startHeld,
+});
 const admin = readAdminKey(server.directory) ?? '';
 await server.post(devnetEvents({ seed: 3, blocks: 12, transactionsPerBlock: 2 }));
-afterAll(() => server[Symbol.asyncDispose]());
+afterAll(() => {
+  released.resolve();
+  return server[Symbol.asyncDispose]();
+});
 
 async function ask<T>(path: string, init: RequestInit = {}): Promise<T> {
   const response = await server.get(path, {
@@ -146,6 +157,7 @@ test('the index is checked in another process, with one inspection at a time', a
   expect((await ask<InspectionsState>(path, begin)).check?.state).toBe('running');
   const headers = { 'x-api-key': admin, 'content-type': 'application/json' };
   expect((await server.get(path, { ...begin, headers })).status).toBe(409);
+  released.resolve();
   let { check } = await ask<InspectionsState>(path);
   await until(async () => {
     ({ check } = await ask<InspectionsState>(path));
