@@ -164,10 +164,13 @@ describeWith('curl', Bun.which('curl') !== null, () => {
       detached: true,
     });
     let printed = '';
+    let isStopped = false;
     const complaints = new Response(child.stderr).text();
     for await (const chunk of child.stdout.pipeThrough(new TextDecoderStream())) {
       printed += chunk;
-      if (printed.includes('{"ready":true,"api":')) process.kill(-child.pid, 'SIGTERM');
+      if (isStopped || !printed.includes('{"ready":true,"api":')) continue;
+      isStopped = true;
+      process.kill(-child.pid, 'SIGTERM');
     }
     const exitCode = await child.exited;
     expect([exitCode, exitCode === 0 ? '' : `${printed}${await complaints}`]).toEqual([0, '']);

@@ -11,6 +11,7 @@ import { directoryStatus } from '../../src/store/files/status.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
 import { s3Server } from '../support/servers/s3-server.ts';
 import { NO_NODE } from '../support/servers/serving.ts';
+import { freePort } from '../support/servers/system-servers.ts';
 import { command, failureOf, jsonLines, problemOf, stackside, stacksideIn } from './stackside.ts';
 
 const directory = dataDirectory();
@@ -222,10 +223,7 @@ test('a mistake is two lines on stderr and exit code 1', async () => {
 });
 
 test('a simulated node without an observer prints that it waits for one', async () => {
-  // No program listens on the port of a stopped server.
-  const closed = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => new Response() });
-  const url = closed.url.origin;
-  await closed.stop(true);
+  const url = `http://127.0.0.1:${freePort()}`;
   const child = Bun.spawn([...command, 'simulate', '--blocks', '1', '--post', url], {
     stdout: 'ignore',
     stderr: 'pipe',

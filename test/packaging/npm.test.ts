@@ -93,8 +93,10 @@ describe('the launcher', () => {
     const child = launch();
     const lines: string[] = [];
     for await (const chunk of child.stdout.pipeThrough(new TextDecoderStream())) {
+      const signal = (['SIGHUP', 'SIGTERM'] as const)[lines.length];
       lines.push(chunk.trim());
-      child.kill(lines.length === 1 ? 'SIGHUP' : 'SIGTERM');
+      // A signal after the last line would end the launcher itself.
+      if (signal !== undefined) child.kill(signal);
     }
     expect([lines, await child.exited]).toEqual([['ready', 'SIGHUP', 'SIGTERM'], 3]);
   });
