@@ -1,6 +1,7 @@
 /** Requests from the main thread to its API threads. */
-import { expect, test } from 'bun:test';
+import { expect, spyOn, test } from 'bun:test';
 import { systemClock } from '../../src/base/clock.ts';
+import { hasCode } from '../../src/base/errors.ts';
 import { apiThreadCount } from '../../src/commands/serve/api-threads.ts';
 import { serving } from '../support/servers/serving.ts';
 
@@ -25,6 +26,31 @@ test("a wait for a thread's metrics stops when they arrive, so that it can't del
   expect(metrics).toContain('stackside_');
   expect({ started, ended }).toEqual({ started: 1, ended: 1 });
 });
+
+test.skipIf(process.platform !== 'linux')(
+  'no other process gets the port of API threads before they listen',
+  async () => {
+    const { serve } = Bun;
+    using others = new DisposableStack();
+    // Another listener takes each port as soon as one has left it.
+    using _ = spyOn(Bun, 'serve').mockImplementation(((options: Parameters<typeof serve>[0]) => {
+      const server = serve(options);
+      const { port = 0, stop } = server;
+      server.stop = async (now) => {
+        await stop.call(server, now);
+        try {
+          const other = Bun.listen({ hostname: '127.0.0.1', port, socket: { data() {} } });
+          others.defer(() => other.stop(true));
+        } catch (error) {
+          if (!hasCode(error, 'EADDRINUSE')) throw error;
+        }
+      };
+      return server;
+    }) as typeof serve);
+    await using server = await serving({ threads: '1' });
+    expect((await server.get('/extended')).status).toBe(200);
+  },
+);
 
 test('by default, API threads leave a core for the writer', () => {
   const counts = [1, 2, 3, 4, 5, 6, 64].map((cores) => apiThreadCount('auto', cores));

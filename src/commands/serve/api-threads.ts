@@ -164,11 +164,14 @@ async function startApiThreads(
       'Run with --threads 1, or several processes with --mode read behind a proxy.',
     );
   }
-  // Other processes could also share the port. Listening without sharing shows that none uses it.
+  // Other processes could also share the port. Listening without sharing shows that none uses it. A port that the system
+  // chose isn't in use, but the system could give it to another process before the threads listen.
+  const keepsPort = settings.apiPort === 0 && canShare;
   const probe = listenHttp({
     ...apiListener,
     hostname,
     port: settings.apiPort,
+    shared: keepsPort,
     bodyLimit: 0,
     idleSeconds: 1,
     fetch: notYet,
@@ -176,12 +179,13 @@ async function startApiThreads(
     log: () => {},
   });
   const { port = settings.apiPort } = probe;
-  await probe.stop(true);
+  if (!keepsPort) await probe.stop(true);
   const log = { pretty: lines !== null, colors: lines?.colors ?? false };
-  const start = { ...common, port, shared: count > 1, log };
+  const start = { ...common, port, shared: count > 1 || keepsPort, log };
   const threads = Array.from({ length: count }, () => new ApiThread(start, parts));
   try {
     const [url = ''] = await Promise.all(threads.map((thread) => thread.listening()));
+    if (keepsPort) await probe.stop(true);
     return {
       url,
       metrics: (): Promise<ThreadMetrics[]> =>
@@ -193,7 +197,7 @@ async function startApiThreads(
       },
     };
   } catch (error) {
-    await Promise.all(threads.map((thread) => thread.kill()));
+    await Promise.all([probe.stop(true), ...threads.map((thread) => thread.kill())]);
     throw error;
   }
 }
