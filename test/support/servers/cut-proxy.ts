@@ -28,8 +28,11 @@ interface Pair {
 
 const otherOf = (side: Side): Side => (side === 'client' ? 'server' : 'client');
 
-/** @param target the port of the server on the loopback */
-export function cutProxy(target: number): CutProxy {
+/**
+ * @param target the port of the server on the loopback
+ * @param port the proxy's own port; by default any that is free, which another process may get after the proxy
+ */
+export function cutProxy(target: number, port = 0): CutProxy {
   const pairs = new Set<Pair>();
   let cut: Cut | null = null;
   let carried: Record<Side, number> = { client: 0, server: 0 };
@@ -74,7 +77,7 @@ export function cutProxy(target: number): CutProxy {
 
   const listener: TCPSocketListener<Pair> = Bun.listen<Pair>({
     hostname: '127.0.0.1',
-    port: 0,
+    port,
     socket: {
       ...handlers('client'),
       async open(socket) {
