@@ -114,7 +114,7 @@ class LentEngine extends ClarityEngine {
 export function lentEngine(...given: ConstructorParameters<typeof ClarityEngine>): ClarityEngine {
   const linked = join(given[0].directory, 'node_modules/@stacks/clarinet-sdk');
   const isInstalled =
-    existsSync(linked) && realpathSync(linked) === realpathSync(join(installed, '@stacks/clarinet-sdk'));
+    hasClarity && existsSync(linked) && realpathSync(linked) === realpathSync(join(installed, '@stacks/clarinet-sdk'));
   return isInstalled ? new LentEngine(...given) : new ClarityEngine(...given);
 }
 
