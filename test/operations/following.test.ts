@@ -126,6 +126,14 @@ test('a server whose node sends nothing catches up with the archive, and ignores
   expect(chainTables(server.directory)).toEqual(expected);
 });
 
+test('a server without a block reads the archive from the genesis block', async () => {
+  const server = follower([]);
+  await server.look(SILENT_MS);
+  expect(server.logged).toEqual([{ event: 'archive_followed', place: original, blocks: 40, height: 40 }]);
+  await server[Symbol.asyncDispose]();
+  expect(chainTables(server.directory)).toEqual(expected);
+});
+
 test("the log of a failure shows no secrets of the archive's URL", async () => {
   await using web = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: () => new Response('no', { status: 403 }) });
   const from = `http://user:s3cretpw@127.0.0.1:${web.port}/archive?token=s3cret`;

@@ -5,7 +5,7 @@
 
 import { entriesAfter, requireIdentity } from '../../archive/archive.ts';
 import { filesAt } from '../../archive/open.ts';
-import { type FollowEvent, findEntryBefore, findEntryBelow, heightOf } from '../../archive/restore.ts';
+import { type FollowEvent, findEntryBefore, findEntryBelow } from '../../archive/restore.ts';
 import { type Clock, microseconds } from '../../base/clock.ts';
 import { parsedJson } from '../../base/json.ts';
 import { startLoop } from '../../base/service.ts';
@@ -74,6 +74,11 @@ export function nodeActivity(clock: Pick<Clock, 'monotonic'>, tip: () => number)
     /** The index block hash of the missing block, in hex; null if none is missing. */
     missing: () => missing,
 
+    /** Records that the archive's block was offered: it isn't missing any more. @param hash index block hash, in hex */
+    offered(hash: string): void {
+      if (hash === missing) missing = null;
+    },
+
     /** The highest block that may be taken from the archive: it must not outvote the node. Infinite if the node posts none. */
     limit: (): number => (clock.monotonic() - blockAt > AWAY_MS ? Number.POSITIVE_INFINITY : height),
   };
@@ -88,16 +93,35 @@ function isOfEarlierPoint({ entries, identity }: Pick<Ingest, 'entries' | 'ident
   return first !== undefined && lastIdentityIn([first]) !== identity();
 }
 
-/** Whether an entry is the event of a block. @param hash index block hash, in hex */
-const isBlock = ({ path, text }: Entry, hash: string): boolean =>
-  path === '/new_block' && text.includes(hash) && Object(parsedJson(text)).index_block_hash === hash;
+interface BlockOfEntry {
+  height: number;
+  /** Index block hash in hex. */
+  hash: string;
+}
+
+/** Returns the block that an entry is the event of; null for any other entry. */
+function blockOf({ path, text }: Entry): BlockOfEntry | null {
+  if (path !== '/new_block') return null;
+  const { block_height: height, index_block_hash: hash } = Object(parsedJson(text));
+  return { height, hash };
+}
+
+/** Yields the entries of an archive, from an entry on, until the signal is aborted. */
+async function* entriesFrom(archive: ObjectStoreReads, first: number, signal: AbortSignal): AsyncGenerator<Entry> {
+  for await (const entries of entriesAfter(archive, { id: first - 1 })) {
+    for (const entry of entries) {
+      if (signal.aborted) return;
+      yield entry;
+    }
+  }
+}
 
 interface FollowingOptions extends Pick<GapFillingOptions, 'receive' | 'claim' | 'clock'> {
   location: string;
   /** Opens the archive again, as it is now. */
   open: () => Promise<ObjectStoreReads>;
   ingest: Pick<Ingest, 'history'>;
-  node: Pick<NodeActivity, 'needsArchive' | 'missing' | 'limit'>;
+  node: Omit<NodeActivity, 'around' | 'fill'>;
   log: (event: FollowEvent) => void;
 }
 
@@ -108,14 +132,9 @@ export function archiveFollowing(options: FollowingOptions) {
   /** Number of the archive's next entry; null until it is found by the height of the tip. */
   let next: number | null = null;
   let isFollowing = false;
-  /** Index block hash, in hex, of the last missing block that was offered. It counts as missing until the node posts again. */
-  let offeredHash: string | null = null;
 
   /** Whether the node has posted no block for so long that the archive may be applied above its tip. */
   const isAlone = (): boolean => node.limit() === Number.POSITIVE_INFINITY;
-
-  /** Returns the missing block that the archive hasn't offered yet; null if there is none. */
-  const wanted = (): string | null => (node.missing() === offeredHash ? null : node.missing());
 
   /** Offers an entry, unless it is no event of the chain, or of the mempool while the node is away. */
   async function offer({ path, text }: Entry): Promise<void> {
@@ -124,45 +143,61 @@ export function archiveFollowing(options: FollowingOptions) {
     await clock.turn();
   }
 
+  /** Offers a block, unless it is below the start of a partial history. */
+  async function offerBlock(entry: Entry, { height, hash }: BlockOfEntry): Promise<void> {
+    const bottom = history.bottom();
+    // Bottom 0 means the whole chain, which begins with block 0.
+    if (bottom === 0 || height > bottom) await offer(entry);
+    node.offered(hash);
+  }
+
   /**
-   * Offers the events of the archive, from the next one on, up to the first block above the node's tip. If the missing block is
-   * on a branch that the archive switched to later, skips such blocks until it has offered the missing block. Bitcoin must not
-   * run ahead of the node: offers a Bitcoin block only with the block that follows it, and none behind a skipped block.
+   * Offers the archive's entries in order, up to the first block above the node's tip. Bitcoin must not run ahead of the node
+   * either, so a Bitcoin block waits for the block after it, unless the node is away.
+   * @returns number of the first block above the tip; null if there is none
    */
-  async function offerEntries(archive: ObjectStoreReads, from: number, signal: AbortSignal): Promise<void> {
+  async function offerUpToTip(archive: ObjectStoreReads, from: number, signal: AbortSignal): Promise<number | null> {
     next = from;
-    let hasSkipped = false;
-    /** Bitcoin blocks since the last block. */
-    const bitcoinBlocks: Entry[] = [];
-    for await (const entries of entriesAfter(archive, { id: from - 1 })) {
-      for (const entry of entries) {
-        if (signal.aborted) return;
-        if (entry.path === '/new_block') {
-          const hash = wanted();
-          const height = isAlone() && history.bottom() === 0 ? null : heightOf(entry);
-          const above = (height ?? 0) - node.limit();
-          if (above > (hash === null ? 0 : MAX_FORK_BLOCKS)) return;
-          hasSkipped ||= above > 0;
-          if (!hasSkipped) for (const bitcoinBlock of bitcoinBlocks.splice(0)) await offer(bitcoinBlock);
-          if (above <= 0 && (height === null || height > history.bottom())) await offer(entry);
-          if (hash !== null && isBlock(entry, hash)) offeredHash = hash;
-          if (hasSkipped && wanted() === null) return;
-        } else if (entry.path === '/new_burn_block' && (!isAlone() || bitcoinBlocks.length > 0)) {
-          bitcoinBlocks.push(entry);
-        } else if (!hasSkipped) await offer(entry);
-        // The node may need the skipped blocks later.
-        if (!hasSkipped) next = bitcoinBlocks[0]?.id ?? entry.id + 1;
+    const waitingBitcoinBlocks: Entry[] = [];
+    for await (const entry of entriesFrom(archive, from, signal)) {
+      const block = blockOf(entry);
+      if (block !== null && block.height > node.limit()) return entry.id;
+      if (entry.path === '/new_burn_block' && !isAlone()) {
+        waitingBitcoinBlocks.push(entry);
+        continue;
       }
+      if (block !== null || isAlone()) {
+        for (const bitcoinBlock of waitingBitcoinBlocks.splice(0)) await offer(bitcoinBlock);
+      }
+      await (block === null ? offer(entry) : offerBlock(entry, block));
+      if (waitingBitcoinBlocks.length === 0) next = entry.id + 1;
+    }
+    return null;
+  }
+
+  /**
+   * Skips blocks above the node's tip, and offers the lower ones up to the missing block. The archive has it after higher blocks
+   * if its server switched to that branch later. The next look starts with the skipped blocks, which the node may need by then.
+   */
+  async function offerMissingBlock(archive: ObjectStoreReads, from: number, signal: AbortSignal): Promise<void> {
+    for await (const entry of entriesFrom(archive, from, signal)) {
+      if (node.missing() === null) return;
+      const block = blockOf(entry);
+      if (block === null) continue;
+      if (block.height > node.limit() + MAX_FORK_BLOCKS) return;
+      if (block.height <= node.limit()) await offerBlock(entry, block);
     }
   }
 
-  /** Offers the entries, from earlier segments while a block's parent is missing: the archive left this chain below them. */
+  /** Offers the next entries. While a block's parent is missing, starts at earlier segments: the archive left this chain there. */
   async function readAll(signal: AbortSignal): Promise<void> {
     const archive = await open();
     let from = next ?? (await findEntryBelow(archive, history.tip().height - MAX_FORK_BLOCKS));
     for (let steps = 0; ; steps++) {
       try {
-        return await offerEntries(archive, from, signal);
+        const aboveTip = await offerUpToTip(archive, from, signal);
+        if (aboveTip !== null) await offerMissingBlock(archive, aboveTip, signal);
+        return;
       } catch (error) {
         if (!(error instanceof UnknownParentError) || steps === MAX_STEPS_BACK) throw error;
         const earlier = await findEntryBefore(archive, from);
