@@ -358,29 +358,40 @@ export class BlockMaker {
 
   /** Completes the first block of a tenure, with which the reward of an earlier tenure matures. */
   async #makeRewarded(unrewarded: Unrewarded): Promise<FilledBlock> {
-    const tryMaturity = async (maturity: number): Promise<FilledBlock> =>
-      this.#verify(unrewarded, await this.#maturedRewards(unrewarded, unrewarded.tenureHeight - maturity));
-    const knownMaturity = this.#maturity ?? (await this.chain.maturity(unrewarded.parent.indexBlockHash));
-    if (knownMaturity !== null) return tryMaturity(knownMaturity);
-    // Without an earlier reward, the node's supply shows whether any reward matures, and its accounts show the tenure.
-    const withoutReward = await unlessIncomplete(this.#verify(unrewarded, []));
-    if (!(withoutReward instanceof IncompleteBlockError)) return withoutReward;
-    const candidates = this.chain.isFromGenesis
-      ? [[unrewarded.tenureHeight - 1]]
-      : [[PUBLIC_MATURITY], OTHER_MATURITIES];
-    for (const maturities of candidates) {
-      const matches: { maturity: number; filled: FilledBlock }[] = [];
-      for (const maturity of maturities) {
-        const filled = await unlessIncomplete(tryMaturity(maturity));
-        if (!(filled instanceof IncompleteBlockError)) matches.push({ maturity, filled });
-      }
-      if (matches.length > 1) throw unrewarded.failure('the tenure of its reward is unknown');
-      const [match] = matches;
-      if (match === undefined) continue;
-      this.#maturity = match.maturity;
-      return match.filled;
+    this.#maturity ??= await this.chain.maturity(unrewarded.parent.indexBlockHash);
+    if (this.#maturity === null) {
+      // Without an earlier reward, the node's supply shows whether any reward matures, and its accounts show the tenure.
+      const withoutReward = await this.#verify(unrewarded, []).catch(incompleteOrThrow);
+      if (!(withoutReward instanceof IncompleteBlockError)) return withoutReward;
+      this.#maturity = await this.#findMaturity(unrewarded);
+      if (this.#maturity === null) throw withoutReward;
     }
-    throw withoutReward;
+    return this.#verifyMaturity(unrewarded, this.#maturity);
+  }
+
+  /** Completes a block with the rewards that mature after a number of tenures. @throws IncompleteBlockError */
+  async #verifyMaturity(unrewarded: Unrewarded, maturity: number): Promise<FilledBlock> {
+    return this.#verify(unrewarded, await this.#maturedRewards(unrewarded, unrewarded.tenureHeight - maturity));
+  }
+
+  /**
+   * Finds the maturity whose rewards agree with the node's accounts and supply.
+   * @returns a number of tenures; null if none agrees
+   * @throws IncompleteBlockError if several agree
+   */
+  async #findMaturity(unrewarded: Unrewarded): Promise<number | null> {
+    const agrees = async (maturity: number): Promise<boolean> => {
+      const block = await this.#verifyMaturity(unrewarded, maturity).catch(incompleteOrThrow);
+      return !(block instanceof IncompleteBlockError);
+    };
+    const [expected, others] = this.chain.isFromGenesis
+      ? [unrewarded.tenureHeight - 1, []]
+      : [PUBLIC_MATURITY, OTHER_MATURITIES];
+    if (await agrees(expected)) return expected;
+    const agreeing: number[] = [];
+    for (const maturity of others) if (await agrees(maturity)) agreeing.push(maturity);
+    if (agreeing.length > 1) throw unrewarded.failure('the tenure of its reward is unknown');
+    return agreeing[0] ?? null;
   }
 
   /**
@@ -604,14 +615,10 @@ function deployedContract(raw: Uint8Array): string | null {
   return `${decoded.value.origin.address}.${decoded.value.payload.contractName}`;
 }
 
-/** Returns a block, or the error if it can't be completed. @throws any other error */
-async function unlessIncomplete(block: Promise<FilledBlock>): Promise<FilledBlock | IncompleteBlockError> {
-  try {
-    return await block;
-  } catch (error) {
-    if (error instanceof IncompleteBlockError) return error;
-    throw error;
-  }
+/** Returns the error of a block that can't be completed. @throws any other error */
+function incompleteOrThrow(error: unknown): IncompleteBlockError {
+  if (error instanceof IncompleteBlockError) return error;
+  throw error;
 }
 
 /** The status of a request without the right token. */
