@@ -217,14 +217,15 @@ export async function fillTo(
    * @param baseHeight height below the first block to fill
    */
   async function fillBurnBlocks(baseHeight: number): Promise<void> {
-    const newest = answerOrThrow(await requestSortition(node));
-    let sortition = newest;
+    const sortitionAt = async (height: number) => answerOrThrow(await requestSortition(node, `/burn_height/${height}`));
+    let sortition = answerOrThrow(await requestSortition(node));
     while (!(sortition instanceof NoAnswer)) {
       signal?.throwIfAborted();
       const { burn_block_hash, burn_block_height, consensus_hash } = sortition;
-      const previous = answerOrThrow(await requestSortition(node, `/burn_height/${burn_block_height - 1}`));
+      const previous = await sortitionAt(burn_block_height - 1);
       const hash = snapshots.read(({ burnRewards }) => burnRewards.hashAt(burn_block_height));
-      if (!(previous instanceof NoAnswer) && (hash === null || toHex(hash) !== burn_block_hash)) {
+      const isMissing = hash === null || toHex(hash) !== burn_block_hash;
+      if (isMissing && !(previous instanceof NoAnswer)) {
         await receive(
           event('/new_burn_block', {
             filled_from: FILLED_FROM,
@@ -240,10 +241,7 @@ export async function fillTo(
       }
       const next = snapshots.read(({ burnRewards }) => burnRewards.unlinkedBelow(burn_block_height, baseHeight));
       if (next === null) return;
-      sortition =
-        !(previous instanceof NoAnswer) && next === burn_block_height - 1
-          ? previous
-          : answerOrThrow(await requestSortition(node, `/burn_height/${next}`));
+      sortition = next === burn_block_height - 1 ? previous : await sortitionAt(next);
     }
   }
 
@@ -253,16 +251,18 @@ export async function fillTo(
     return id === null ? target : { indexBlockHash: id, height };
   }
 
-  let parent: Block | null = null;
+  let parent: Parent | null = null;
   while (!isKnown(target.indexBlockHash)) {
     for (const position of await unknownUpTo(await nextGoal())) {
       signal?.throwIfAborted();
       const decoded = await requestBlock(node, position);
-      const parentBlock: Parent = parent ?? (await loadParent(decoded));
-      // Bitcoin blocks come first. If the fill is interrupted, the block after the gap is still refused, and the next
-      // fill continues.
-      if (parent === null) await fillBurnBlocks(parentBlock.burnBlockHeight);
-      const { text, block, unanswered } = await maker.make(decoded, parentBlock);
+      if (parent === null) {
+        parent = await loadParent(decoded);
+        // Bitcoin blocks come first. If the fill is interrupted, the block after the gap is still refused, and the next
+        // fill continues.
+        await fillBurnBlocks(parent.burnBlockHeight);
+      }
+      const { text, block, unanswered } = await maker.make(decoded, parent);
       await receive(event('/new_block', text));
       parent = block;
       result.blocks += 1;
