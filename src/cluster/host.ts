@@ -66,6 +66,12 @@ class HostBehindError extends LogUnavailableError {
   }
 }
 
+/** Returns the error of an event without its parent. @throws any other error */
+function orphanOrThrow(error: unknown): UnknownParentError {
+  if (error instanceof UnknownParentError) return error;
+  throw error;
+}
+
 const hostStops = (cause: unknown) => new LogUnavailableError('this host stops', { cause });
 
 export interface ClusterHostOptions {
@@ -339,19 +345,15 @@ export class ClusterHost {
     // The log may have failed by now. If each waiting job tried the log, the last job would wait for all their timeouts.
     if (!this.#status.isAnswering) throw new LogUnavailableError('the log did not answer');
     for (let conflicts = 0; conflicts < MAX_CONFLICTS && this.isNear(); conflicts++) {
-      let orphan: UnknownParentError | null = null;
-      try {
-        const outcomes = await this.#attempt(changes);
-        if (outcomes !== 'conflict') return outcomes;
+      const outcomes = await this.#attempt(changes).catch(orphanOrThrow);
+      if (Array.isArray(outcomes)) return outcomes;
+      if (outcomes === 'conflict') {
         this.#counts.conflicts += 1;
         this.#options.say({ event: 'log_conflict', entry: this.#position + 1 });
-      } catch (error) {
-        // The log may have the parent, from another host.
-        if (!(error instanceof UnknownParentError)) throw error;
-        orphan = error;
       }
+      // The log may have the missing parent or the conflicting entry, from another host.
       if (await this.#guard(this.#synchronise(atOnce))) continue;
-      if (orphan !== null) throw orphan;
+      if (outcomes instanceof UnknownParentError) throw outcomes;
       const refusal = new LogUnavailableError("the log refuses an entry, but doesn't have another one with its number");
       this.#status.failed(refusal);
       throw refusal;
@@ -377,14 +379,15 @@ export class ClusterHost {
       }
     });
     const newEntries = entries.uncommitted();
-    let isInLog = newEntries.length === 0;
     try {
-      isInLog ||= (await this.#guard(this.#appendTimed(newEntries, head))) === 'appended';
+      const isInLog =
+        newEntries.length === 0 || (await this.#guard(this.#appendTimed(newEntries, head))) === 'appended';
+      if (!isInLog) return 'conflict';
+      entries.commit();
     } finally {
-      if (!isInLog) entries.rollback();
+      // Does nothing after the commit.
+      entries.rollback();
     }
-    if (!isInLog) return 'conflict';
-    entries.commit();
     // If the transaction was ended during the append, the host follows its own entries.
     if (this.#position < head.id + newEntries.length) {
       throw new StoreUnavailableError('io_error', new Error('the transaction was ended during the append'));
