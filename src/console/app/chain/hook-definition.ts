@@ -47,10 +47,11 @@ export const filterTypes = Object.keys(filterSchemas) as FilterType[];
 
 const schemaOf = (type: string): Schema | null => (isFilterType(type) ? (filterSchemas[type] as Schema) : null);
 
-const wordsOf = ({ anyOf }: Schema): string[] | null => {
+/** Returns the words that a schema accepts; null if it accepts other values. */
+function wordsOf({ anyOf }: Schema): string[] | null {
   const words = anyOf?.map(({ const: word }) => word);
-  return words?.every((word) => typeof word === 'string') ? (words as string[]) : null;
-};
+  return words?.every((word) => typeof word === 'string') ? words : null;
+}
 
 /** The `$id` of the schema of amounts. */
 const AMOUNT = 'MinimumAmount';
@@ -62,22 +63,22 @@ const ALIAS = 'recipient';
 export const fieldsOf = (type: string): FilterField[] =>
   membersOf(schemaOf(type) ?? {}).filter(({ name }) => name !== 'type' && name !== ALIAS);
 
+/** Returns the fields of an object. A field that is an object itself is replaced by its members. */
 const membersOf = ({ properties = {}, required = [] }: Schema): FilterField[] =>
-  Object.entries(properties).flatMap(([name, schema]): FilterField | FilterField[] =>
-    schema.properties === undefined
-      ? {
-          name,
-          required: required.includes(name),
-          help: helpOf(schema),
-          choices: wordsOf(schema.items ?? schema),
-          isList: schema.type === 'array',
-          isAmount: schema.$id === AMOUNT,
-        }
-      : membersOf(schema).map((field) => ({ ...field, name: `${name}.${field.name}`, required: false })),
-  );
-
-/** Returns the description of a schema without its quotation marks for code. */
-const helpOf = ({ description = '' }: Schema): string => description.replaceAll('`', '');
+  Object.entries(properties).flatMap(([name, schema]): FilterField | FilterField[] => {
+    if (schema.properties !== undefined) {
+      return membersOf(schema).map((member) => ({ ...member, name: `${name}.${member.name}`, required: false }));
+    }
+    return {
+      name,
+      required: required.includes(name),
+      // Without the quotation marks for code.
+      help: (schema.description ?? '').replaceAll('`', ''),
+      choices: wordsOf(schema.items ?? schema),
+      isList: schema.type === 'array',
+      isAmount: schema.$id === AMOUNT,
+    };
+  });
 
 const WORDS: Readonly<Record<string, string>> = {
   stx: 'STX',
@@ -134,21 +135,22 @@ export function mistakeIn(message: string): Mistake | null {
   return path === undefined || rule === undefined ? null : { path, message: rule };
 }
 
+const isFilter = (value: unknown): value is FilterValues => isObject(value) && typeof value.type === 'string';
+
 /** Returns a definition as a draft for the form; null if the form can't show it. */
 export function toDraft(definition: unknown): Draft | null {
   if (!isObject(definition)) return null;
   const { name, network, filters, action } = definition;
   const options = definition.options ?? {};
   if (typeof name !== 'string' || typeof network !== 'string' || !isObject(options)) return null;
-  if (!isObject(filters) || !Array.isArray(filters.events)) return null;
-  if (!filters.events.every((item) => isObject(item) && typeof item.type === 'string')) return null;
+  if (!isObject(filters) || !Array.isArray(filters.events) || !filters.events.every(isFilter)) return null;
   if (!isObject(action) || typeof action.url !== 'string') return null;
   return {
     name,
     version: '1',
     chain: 'stacks',
     network,
-    filters: { events: filters.events as FilterValues[] },
+    filters: { events: filters.events },
     options,
     action: { type: 'http_post', url: action.url },
   };
@@ -162,22 +164,23 @@ export function fieldValue(filter: Readonly<Record<string, unknown>>, name: stri
 }
 
 /** Returns a filter with another value of a field. An empty value removes the field, and then an object without fields. */
-export function withField(filter: FilterValues, name: string, value: string | readonly string[]): FilterValues {
+export function withField(filter: FilterValues, name: string, input: string | readonly string[]): FilterValues {
   const [object = '', member] = name.split('.');
-  if (member === undefined) return withMember(filter, name, value.length === 0 ? undefined : value) as FilterValues;
+  const value = input.length === 0 ? undefined : input;
+  if (member === undefined) return withMember(filter, object, value);
   const previous = filter[object];
   // The only number in an object is the index of an argument.
-  const newValue = value.length === 0 ? undefined : member === 'index' ? integerOf(String(value)) : value;
+  const newValue = member === 'index' && INTEGER.test(String(value)) ? Number(value) : value;
   const changed = withMember(isObject(previous) ? previous : {}, member, newValue);
-  return withMember(filter, object, Object.keys(changed).length === 0 ? undefined : changed) as FilterValues;
+  return withMember(filter, object, Object.keys(changed).length === 0 ? undefined : changed);
 }
 
-const integerOf = (text: string): number | string => (/^[0-9]{1,9}$/.test(text) ? Number(text) : text);
+const INTEGER = /^[0-9]{1,9}$/;
 
 /** @param value undefined to remove the member */
-function withMember(object: Readonly<Record<string, unknown>>, name: string, value: unknown): Record<string, unknown> {
-  const { [name]: _, ...rest } = object;
-  return value === undefined ? rest : { ...rest, [name]: value };
+function withMember<T extends Record<string, unknown>>(object: T, name: string, value: unknown): T {
+  const { [name]: _, ...others } = object;
+  return (value === undefined ? others : { ...others, [name]: value }) as T;
 }
 
 /** Returns a filter of another type, with the values that both types have. */

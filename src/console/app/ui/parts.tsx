@@ -147,22 +147,20 @@ interface ShowProps<T> {
 /** Renders loaded data, a placeholder, or the error. If a reload fails, the error is above the old data. */
 export function Show<T>({ loaded, rows = 3, missing, children }: ShowProps<T>) {
   const { data, error, retry } = loaded;
-  if (data === null) {
-    if (error === null) return <Loading rows={rows} />;
-    if (error.status === 410) return <Empty>{SWITCHED_OFF}</Empty>;
-    if (error.isBeforeHistory) return <Empty>{error.message}</Empty>;
-    return error.status === 404 ? (
-      <Empty>{missing ?? error.message}</Empty>
-    ) : (
-      <Failed message={error.message} retry={retry} />
+  const failed = error === null ? null : <Failed message={error.message} retry={retry} />;
+  if (data !== null) {
+    return (
+      <>
+        {failed}
+        {children(data)}
+      </>
     );
   }
-  return (
-    <>
-      {error === null ? null : <Failed message={error.message} retry={retry} />}
-      {children(data)}
-    </>
-  );
+  if (error === null) return <Loading rows={rows} />;
+  if (error.status === 410) return <Empty>{SWITCHED_OFF}</Empty>;
+  if (error.isBeforeHistory) return <Empty>{error.message}</Empty>;
+  if (error.status === 404) return <Empty>{missing ?? error.message}</Empty>;
+  return failed;
 }
 
 interface DataPanelProps<T> extends Omit<PanelProps, 'facts' | 'children'>, Omit<ShowProps<T>, 'children'> {
@@ -407,13 +405,11 @@ interface ListFooterProps {
 /** Renders the links to other pages of a list, and its total; if it has only one page, its part of the total. */
 function ListFooter({ page, item, pager }: ListFooterProps) {
   const cursors = pageCursors(page, pager);
+  const size = page.results.length;
   const total = item === undefined || page.total == null ? null : plural(page.total, item);
   if (cursors !== null) return <Pager name={pager ?? 'cursor'} {...cursors} total={total} />;
-  return total === null || page.results.length >= (page.total ?? 0) ? null : (
-    <Footer>
-      The first {page.results.length} of {total}
-    </Footer>
-  );
+  if (total === null || size >= (page.total ?? 0)) return null;
+  return <Footer>{`The first ${size} of ${total}`}</Footer>;
 }
 
 interface ListProps<Page extends ListPage>
