@@ -48,11 +48,12 @@ export const sql = {
       FROM stacking_events s JOIN events e ON e.position = s.position AND e.event_index = s.event_index
       JOIN principals contract ON contract.id = e.contract_id ${burnBlock('s.position')}
      WHERE s.pox_version = ?1 AND s.stacker_id = ?2 ORDER BY s.ordinal DESC LIMIT ?3`,
-  stakes: query<Stored<'stakes', 'amount' | 'first_cycle' | 'from_cycle' | 'unlock_cycle'>, [number, number]>`
-    SELECT amount, first_cycle, from_cycle, unlock_cycle FROM stakes WHERE staker_id = ?1
+  stakes: query<StakedRow, [number, number]>`
+    SELECT ${NO_BOND} AS bond_index, amount AS stx, '0' AS sats, first_cycle, from_cycle, unlock_cycle
+      FROM stakes WHERE staker_id = ?1
      ORDER BY position DESC, event_index DESC LIMIT ?2`,
-  positions: query<PositionRow, [number, number]>`
-    SELECT p.bond_index, p.stx_locked, p.weight, p.first_cycle, p.weight_cycle, d.unlock_cycle
+  positions: query<StakedRow, [number, number]>`
+    SELECT p.bond_index, p.stx_locked AS stx, p.weight AS sats, p.first_cycle, p.weight_cycle AS from_cycle, d.unlock_cycle
       FROM bond_positions p JOIN bonds d ON d.bond_index = p.bond_index WHERE p.staker_id = ?1
      ORDER BY p.bond_index DESC, p.position DESC, p.event_index DESC LIMIT ?2`,
   earnings: query<Stored<'staking_shares', 'bond_index' | 'cycle' | 'earned' | 'claimed'>, [number, number]>`
@@ -73,8 +74,9 @@ export const sql = {
     SELECT height, recipient_total FROM burn_rewards WHERE recipient = ?1 AND recipient_ordinal = ?2`,
 };
 
-type PositionRow = Stored<'bond_positions', 'bond_index' | 'stx_locked' | 'weight' | 'first_cycle' | 'weight_cycle'> &
-  Stored<'bonds', 'unlock_cycle'>;
+/** A state of a stake or of a position in a bond, which applies from a cycle on. */
+type StakedRow = Stored<'bond_positions', 'bond_index'> &
+  Stored<'stakes', 'first_cycle' | 'from_cycle' | 'unlock_cycle'> & { stx: string; sats: string };
 type ShareRow = Stored<'staking_shares', 'staker_id' | 'address' | 'bond_index' | 'earned' | 'claimed'>;
 
 /** Maximum number of rows of each table that a page reads, newest first. */
@@ -252,27 +254,17 @@ export function stakingRewardQueries(db: Database) {
       return added;
     }
 
-    // The states of each, newest first. A state applies until the first cycle of a newer state.
-    let until = end;
-    for (const { amount, first_cycle, from_cycle, unlock_cycle } of read.stakes.all(staker, MAX_ROWS)) {
-      const last = Math.min(until, unlock_cycle);
-      for (let cycle = Math.max(first_cycle, from_cycle); cycle < last && amount !== '0'; cycle++) {
-        add(NO_BOND, cycle, BigInt(amount), 0n);
+    // The states of the stake and of each bond, newest first. A state applies until the first cycle of a newer state.
+    let [bond, until] = [NO_BOND, end];
+    for (const state of [...read.stakes.all(staker, MAX_ROWS), ...read.positions.all(staker, MAX_ROWS)]) {
+      if (state.bond_index !== bond) until = end;
+      bond = state.bond_index;
+      const isUnstaked = bond === NO_BOND && state.stx === '0';
+      const last = isUnstaked ? 0 : Math.min(until, state.unlock_cycle);
+      for (let cycle = Math.max(state.first_cycle, state.from_cycle); cycle < last; cycle++) {
+        add(bond, cycle, BigInt(state.stx), BigInt(state.sats));
       }
-      until = Math.min(until, from_cycle);
-    }
-    let bond = NO_BOND;
-    for (const row of read.positions.all(staker, MAX_ROWS)) {
-      if (row.bond_index !== bond) until = end;
-      bond = row.bond_index;
-      for (
-        let cycle = Math.max(row.first_cycle, row.weight_cycle);
-        cycle < Math.min(until, row.unlock_cycle);
-        cycle++
-      ) {
-        add(bond, cycle, BigInt(row.stx_locked), BigInt(row.weight));
-      }
-      until = Math.min(until, row.weight_cycle);
+      until = Math.min(until, state.from_cycle);
     }
     for (const { bond_index, cycle, earned, claimed } of read.earnings.all(staker, MAX_ROWS)) {
       if (cycle === NO_CYCLE) continue;
