@@ -207,7 +207,7 @@ export class Writer {
     if (this.isOpen || this.#state !== 'pending' || !this.#options.index.inTransaction) return false;
     if (this.#isStored) return true;
     try {
-      this.#undoOnError(() => this.#storeRows());
+      this.#rollBackOnError(() => this.#storeRows());
       return true;
     } catch (error) {
       if (!(error instanceof StoreUnavailableError)) throw error;
@@ -244,13 +244,13 @@ export class Writer {
     // The payload is read before the transaction starts, so an unreadable event doesn't affect the transaction.
     const apply = this.#applier.read(change, isLive);
     this.#begin();
-    const { result, before, event, applied } = this.#takeBackOnError(isLive, apply);
+    const { result, before, event, applied } = this.#undoChangeOnError(isLive, apply);
     if (event !== null) {
       for (const command of before) this.#append(command, null);
       this.#append(event, applied, 'entry' in change ? headOf(change.entry) : undefined);
     } else if (before.length > 0) {
       // The change had no effect, so these commands don't become entries either.
-      this.#takeBack(isLive);
+      this.#undoChange(isLive);
     }
     if ('event' in change) this.#saveSourcePosition(change.event);
     if (durability !== 'end') this.#finish(durability);
@@ -285,7 +285,7 @@ export class Writer {
     isLive: boolean,
     turn: () => Promise<void>,
   ): Promise<void> {
-    const last = this.#undoOnError(() => {
+    const last = this.#rollBackOnError(() => {
       this.#recover();
       return this.position().id;
     });
@@ -316,7 +316,7 @@ export class Writer {
     const { entries } = this.#begin();
     const { path, receivedAt, prepared } = event;
     const text = prepared?.text.compressed ?? compressed(event.text);
-    this.#undoOnError(() => this.#options.journal.append({ path, receivedAt, ...head }, text));
+    this.#rollBackOnError(() => this.#options.journal.append({ path, receivedAt, ...head }, text));
     this.#position = head;
     const unread = event instanceof PreparedEvent ? event.unread : event;
     entries.push({ ...head, event: unread, lines: blockLines(applied) });
@@ -330,7 +330,7 @@ export class Writer {
   /** Stores how far a source is read, together with the next entries that become durable. */
   setImported(source: string, upTo: ImportProgress): void {
     const { sourcePositions } = this.#begin();
-    this.#undoOnError(() => this.#options.journal.imports.set(source, upTo));
+    this.#rollBackOnError(() => this.#options.journal.imports.set(source, upTo));
     sourcePositions.set(source, upTo);
   }
 
@@ -341,12 +341,12 @@ export class Writer {
     const { index, journal } = this.#options;
     const open = this.#transaction;
     if (open !== null) {
-      this.#undoOnError(() => this.#requireOpen());
+      this.#rollBackOnError(() => this.#requireOpen());
       return open;
     }
-    this.#undoOnError(() => {
+    this.#rollBackOnError(() => {
       this.#recover();
-      this.#contentChanges();
+      this.#contentWillChange();
       if (this.#state !== 'pending') index.run('BEGIN IMMEDIATE');
       journal.begin();
       this.position();
@@ -374,7 +374,7 @@ export class Writer {
 
   /** Rolls back the open transaction. Entries that the journal committed are replayed before the next one. */
   abandon(): void {
-    if (this.isOpen) this.#undoOnError(() => this.#rollBack());
+    if (this.isOpen) this.#rollBackOnError(() => this.#rollBack());
   }
 
   /** Ends a transaction that wrote nothing. @throws StoreUnavailableError */
@@ -383,36 +383,38 @@ export class Writer {
       this.rollback();
       return;
     }
-    this.#undoOnError(() => this.#options.journal.rollback());
+    this.#rollBackOnError(() => this.#options.journal.rollback());
     this.#transaction = null;
   }
 
   /**
-   * Runs `work` in the open transaction. If it throws, the earlier entries stay applied, unless the store fails.
-   * @throws errors of `work`, StoreUnavailableError
+   * Applies a change in the open transaction. If that fails, the earlier entries stay applied, unless the store fails.
+   * @throws errors of the change, StoreUnavailableError
    */
-  #takeBackOnError<T>(isLive: boolean, work: () => T): T {
+  #undoChangeOnError<T>(isLive: boolean, apply: () => T): T {
     try {
-      return work();
+      return apply();
     } catch (error) {
-      if (unavailable(error) !== null || !this.#options.index.inTransaction) throw this.#undo(error);
-      this.#takeBack(isLive);
+      if (unavailable(error) !== null || !this.#options.index.inTransaction) throw this.#rollBackAfter(error);
+      this.#undoChange(isLive);
       throw error;
     }
   }
 
   /**
-   * Undoes changes after the last entry of the open transaction: rolls the transaction back, and applies its entries again.
-   * That costs less than a savepoint before each entry. The positions of sources are stored again, too.
+   * Undoes the change after the last entry of the open transaction: rolls the transaction back, and applies its entries again.
+   * That costs less than a savepoint before each entry. Stores the positions of sources again, too.
    */
-  #takeBack(isLive: boolean): void {
+  #undoChange(isLive: boolean): void {
     if (this.#transaction === null) return;
     const { entries, sourcePositions } = this.#transaction;
     this.rollback();
     for (const { id, chain, event } of entries) {
       this.#begin();
       const { path, receivedAt, text } = event;
-      const applied = this.#undoOnError(() => this.#applier.applyEntry({ id, chain, path, receivedAt, text }, isLive));
+      const applied = this.#rollBackOnError(() =>
+        this.#applier.applyEntry({ id, chain, path, receivedAt, text }, isLive),
+      );
       this.#append(event, applied, { id, chain });
     }
     for (const [source, upTo] of sourcePositions) this.setImported(source, upTo);
@@ -470,7 +472,7 @@ export class Writer {
   /** Makes the open transaction durable and readable. @throws StoreUnavailableError; then it is rolled back, or in the journal */
   #commitBoth(): void {
     const { health } = this.#options;
-    this.#undoOnError(() => {
+    this.#rollBackOnError(() => {
       this.#requireOpen();
       // The journal first: if the commit of the index is lost, the journal replays it.
       this.#commitJournal();
@@ -488,7 +490,7 @@ export class Writer {
    * @throws StoreUnavailableError; then it is rolled back, or in the journal
    */
   #commitGroup(): void {
-    this.#undoOnError(() => this.#commitJournal());
+    this.#rollBackOnError(() => this.#commitJournal());
     this.#state = 'pending';
     this.#bytes += this.#entries.reduce((sum, { event }) => sum + (event.prepared?.length ?? event.text.length), 0);
     this.#recordDurable();
@@ -508,7 +510,7 @@ export class Writer {
   #commitPending(): void {
     if (this.isOpen || this.#state === 'committed') return;
     const { id } = this.#committedPosition;
-    this.#undoOnError(() => {
+    this.#rollBackOnError(() => {
       this.#recover();
       if (this.#state === 'pending') this.#commitIndex();
     });
@@ -564,11 +566,11 @@ export class Writer {
   /**
    * Runs a part of a transaction. If it throws, the transaction is rolled back and the state of both files counts as unknown.
    */
-  #undoOnError<T>(part: () => T): T {
+  #rollBackOnError<T>(part: () => T): T {
     try {
       return part();
     } catch (error) {
-      throw this.#undo(error);
+      throw this.#rollBackAfter(error);
     }
   }
 
@@ -576,7 +578,7 @@ export class Writer {
    * Rolls back the open transaction. If that fails, recovery rolls it back before the next one.
    * @returns the error to throw in place of `error`
    */
-  #undo(error: unknown): unknown {
+  #rollBackAfter(error: unknown): unknown {
     const { health } = this.#options;
     const cause = health.failed(error);
     // If the changes themselves failed in an open transaction, both files work.
@@ -599,7 +601,7 @@ export class Writer {
   }
 
   #discardMemory(): void {
-    this.#contentChanges();
+    this.#contentWillChange();
     this.#position = null;
     this.#bytes = 0;
     this.#transaction = null;
@@ -607,14 +609,14 @@ export class Writer {
   }
 
   /** Records that the content of the index's connection changes from now on. */
-  #contentChanges(): void {
+  #contentWillChange(): void {
     this.#changes += 1;
     this.#isStored = false;
   }
 
   /** Brings the index to the head of the journal, if a failure left it behind. @throws StoreUnavailableError */
   recover(): void {
-    this.#undoOnError(() => this.#recover());
+    this.#rollBackOnError(() => this.#recover());
   }
 
   /**
@@ -624,8 +626,8 @@ export class Writer {
    */
   #recover(): void {
     this.#updateBusyTimeout();
-    const isPending = this.#state === 'pending';
-    if (this.isOpen || (this.#state !== 'unknown' && this.#options.index.inTransaction === isPending)) return;
+    const isAsLeft = this.#options.index.inTransaction === (this.#state === 'pending');
+    if (this.isOpen || (this.#state !== 'unknown' && isAsLeft)) return;
     this.#state = 'unknown';
     this.#rollBack();
     this.#replayJournal();
@@ -649,7 +651,7 @@ export class Writer {
    * @throws OperatorError if an entry doesn't follow the one before, StoreUnavailableError
    */
   replay(entries: Iterable<PreparedEntry>): void {
-    this.#undoOnError(() => {
+    this.#rollBackOnError(() => {
       this.#recover();
       this.#replay(entries);
     });
@@ -664,10 +666,11 @@ export class Writer {
     this.#upTo = Number.POSITIVE_INFINITY;
     this.#commitPending();
     this.recover();
-    for (let lastId = -1; lastId < this.position().id; ) {
-      lastId = this.position().id;
-      this.#undoOnError(() => this.#replayJournal());
-    }
+    let id: number;
+    do {
+      id = this.position().id;
+      this.#rollBackOnError(() => this.#replayJournal());
+    } while (this.position().id > id);
   }
 
   /** Applies the entries that only the journal has: after a crash, after a failure, or for a new index. */
@@ -715,10 +718,10 @@ export class Writer {
   local<T>(work: () => T): T {
     if (this.isOpen) throw new Error('a transaction is open');
     this.#commitPending();
-    const result = this.#undoOnError(() => {
+    const result = this.#rollBackOnError(() => {
       this.#recover();
       this.#transaction = newTransaction();
-      this.#contentChanges();
+      this.#contentWillChange();
       this.#options.index.run('BEGIN IMMEDIATE');
       const done = work();
       this.#commitIndex();
@@ -732,7 +735,7 @@ export class Writer {
   probe(): void {
     const { index, journal } = this.#options;
     this.#begin();
-    this.#undoOnError(() => {
+    this.#rollBackOnError(() => {
       touch(index);
       journal.touch();
     });
