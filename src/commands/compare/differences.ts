@@ -39,6 +39,43 @@ function indexesBy(items: readonly unknown[], field: readonly string[]): Map<str
   return indexes.size === items.length ? indexes : null;
 }
 
+/** The indexes of an item in both lists; null in a list that lacks the item. */
+type Pair = readonly [ours: number | null, theirs: number | null];
+
+/** Pairs the items of two lists by the first field that identifies them in both; null if there is no such field. */
+function pairsByIdentity(ours: readonly unknown[], theirs: readonly unknown[]): Pair[] | null {
+  for (const field of IDENTITIES) {
+    const [ourIndexes, theirIndexes] = [indexesBy(ours, field), indexesBy(theirs, field)];
+    if (ourIndexes === null || theirIndexes === null) continue;
+    const onlyTheirs = [...theirIndexes].filter(([identity]) => !ourIndexes.has(identity));
+    return [
+      ...[...ourIndexes].map(([identity, index]): Pair => [index, theirIndexes.get(identity) ?? null]),
+      ...onlyTheirs.map(([, index]): Pair => [null, index]),
+    ];
+  }
+  return null;
+}
+
+/**
+ * Pairs the items of two lists by their indexes. Leaves out the common start and end of lists with different lengths, so that
+ * one more row is one difference.
+ */
+function pairsByIndex(ours: readonly unknown[], theirs: readonly unknown[]): Pair[] {
+  const shorter = Math.min(ours.length, theirs.length);
+  let [start, end] = [0, 0];
+  if (ours.length !== theirs.length) {
+    while (start < shorter && Bun.deepEquals(ours[start], theirs[start])) start++;
+    while (end < shorter - start && Bun.deepEquals(ours.at(-1 - end), theirs.at(-1 - end))) end++;
+  }
+  const pairs: Pair[] = [];
+  for (let index = start; index < Math.max(ours.length, theirs.length) - end; index++) {
+    pairs.push([index < ours.length - end ? index : null, index < theirs.length - end ? index : null]);
+  }
+  return pairs;
+}
+
+const isInBoth = (pair: Pair): pair is [number, number] => !pair.includes(null);
+
 /**
  * Compares two values. Keys of objects have no order. Items of lists are compared by their identity, so that an additional
  * item is a single difference. Items without an identity are compared by index.
@@ -66,37 +103,18 @@ export function differencesOf(ours: unknown, theirs: unknown): Difference[] {
   }
 
   function compareLists(path: string, location: string, here: readonly unknown[], there: readonly unknown[]): void {
-    const items = (index: number | undefined, other: number | undefined): void =>
-      compare(
-        `${path}[*]`,
-        `${location}[${index ?? other}]`,
-        index === undefined ? undefined : here[index],
-        other === undefined ? undefined : there[other],
-      );
-    for (const field of IDENTITIES) {
-      const [ourIndexes, theirIndexes] = [indexesBy(here, field), indexesBy(there, field)];
-      if (ourIndexes === null || theirIndexes === null) continue;
-      for (const [identity, index] of ourIndexes) items(index, theirIndexes.get(identity));
-      for (const [identity, index] of theirIndexes) if (!ourIndexes.has(identity)) items(undefined, index);
-      const common = [...ourIndexes.keys()].filter((identity) => theirIndexes.has(identity));
-      const inTheirOrder = [...theirIndexes.keys()].filter((identity) => ourIndexes.has(identity));
-      const moved = common.findIndex((identity, turn) => identity !== inTheirOrder[turn]);
-      if (moved >= 0) {
-        const [index, other] = [ourIndexes.get(common[moved]!)!, theirIndexes.get(inTheirOrder[moved]!)!];
-        add(`${path}[*]`, `${location}[${index}]`, here[index], there[other], true);
-      }
-      return;
+    const pairs = pairsByIdentity(here, there) ?? pairsByIndex(here, there);
+    for (const [index, other] of pairs) {
+      const item = index === null ? undefined : here[index];
+      const otherItem = other === null ? undefined : there[other];
+      compare(`${path}[*]`, `${location}[${index ?? other}]`, item, otherItem);
     }
-    // The common start and end of both lists are omitted, so that one more row is one difference.
-    const shorter = Math.min(here.length, there.length);
-    let [start, end] = [0, 0];
-    if (here.length !== there.length) {
-      while (start < shorter && Bun.deepEquals(here[start], there[start])) start++;
-      while (end < shorter - start && Bun.deepEquals(here.at(-1 - end), there.at(-1 - end))) end++;
-    }
-    for (let index = start; index < Math.max(here.length, there.length) - end; index++) {
-      items(index < here.length - end ? index : undefined, index < there.length - end ? index : undefined);
-    }
+    const common = pairs.filter(isInBoth);
+    const theirOrder = common.map(([, other]) => other).sort((a, b) => a - b);
+    const moved = common.findIndex(([, other], turn) => other !== theirOrder[turn]);
+    if (moved === -1) return;
+    const [index] = common[moved]!;
+    add(`${path}[*]`, `${location}[${index}]`, here[index], there[theirOrder[moved]!], true);
   }
 
   compare('', '', ours, theirs);
