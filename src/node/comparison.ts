@@ -48,6 +48,8 @@ export interface CommonBlock extends BlockAt {
   blocksAbove: number;
   /** Whether the node is behind: it has seen fewer Bitcoin blocks than the index. */
   isBehind: boolean;
+  /** Height of the newest Bitcoin block that the node has seen. */
+  burnHeight: number;
 }
 
 /** Maximum number of differences to list and examine per kind. */
@@ -55,9 +57,6 @@ const MAX_LISTED = 10;
 
 export function comparison(snapshots: Snapshots, rpc: NodeRpc, options: RequestOptions) {
   const node = new ThrottledNode(rpc, options);
-
-  /** Height of the newest Bitcoin block that the node has seen. */
-  let burnHeight = 0;
 
   const hashAt = (reader: Reader, height: number) => reader.chain.blockHash({ height });
 
@@ -100,26 +99,25 @@ export function comparison(snapshots: Snapshots, rpc: NodeRpc, options: RequestO
    */
   async function findCommonBlock(): Promise<CommonBlock | null> {
     const info = await rpc.info();
-    burnHeight = info.burnBlockHeight;
     const { tip, chainId } = snapshots.read((reader) => ({ tip: reader.chain.tip(), chainId: reader.chain.chainId() }));
     if (tip === null) return null;
     const isOtherChain = chainId !== null && chainId !== info.chainId;
     const block = isOtherChain ? null : await findHighestKnown(tip.height, info.chainId);
     const isBehind = info.burnBlockHeight < tip.burnBlockHeight;
-    if (block === null && isBehind && !isOtherChain) {
-      throw new TemporaryError(
-        `The node is behind: it is at height ${info.height}, which is below the blocks of the index.`,
-        'Run the command again once the node has caught up.',
-      );
-    }
     if (block === null) {
+      if (isBehind && !isOtherChain) {
+        throw new TemporaryError(
+          `The node is behind: it is at height ${info.height}, which is below the blocks of the index.`,
+          'Run the command again once the node has caught up.',
+        );
+      }
       throw new OperatorError(
         `The node belongs to another chain: its chain ID is ${chainIdText(info.chainId)}, and it has none of this index's blocks.`,
         'Set --node-rpc to the node that sends events to this index.',
       );
     }
     const blocksAbove = tip.height - block.height;
-    return { ...block, blocksAbove, isBehind: blocksAbove > 0 && isBehind };
+    return { ...block, blocksAbove, isBehind: blocksAbove > 0 && isBehind, burnHeight: info.burnBlockHeight };
   }
 
   /** Reads the index while a block is canonical. @throws ChainReplacedError */
@@ -131,7 +129,11 @@ export function comparison(snapshots: Snapshots, rpc: NodeRpc, options: RequestO
     });
 
   /** Returns the differences of a fact at a block. Reads the index after the node, so that it notices a fork. */
-  async function findDifferences(fact: Fact, block: BlockAt): Promise<Difference['values'] | NoAnswer> {
+  async function findDifferences(
+    fact: Fact,
+    block: BlockAt,
+    burnHeight: number,
+  ): Promise<Difference['values'] | NoAnswer> {
     const nodeValues = await fact.node(node, block, burnHeight);
     if (nodeValues instanceof NoAnswer) return nodeValues;
     const indexValues = readAt(block, (reader) => fact.index(reader, block, burnHeight));
@@ -146,13 +148,13 @@ export function comparison(snapshots: Snapshots, rpc: NodeRpc, options: RequestO
    * Finds the lowest block from which a fact differs up to a given block, by binary search. A block counts as equal if the
    * node has no comparable answer for it, such as below a contract's deployment.
    */
-  async function findFirstDifferent(fact: Fact, block: BlockAt): Promise<BlockAt> {
-    let first = block;
+  async function findFirstDifferent(fact: Fact, block: CommonBlock): Promise<BlockAt> {
+    let first: BlockAt = block;
     let [low, high] = [firstHeight(), block.height - 1];
     while (low <= high) {
       const middle = blockAt(Math.floor((low + high) / 2));
       if (middle === null) break;
-      const difference = await findDifferences(fact, middle);
+      const difference = await findDifferences(fact, middle, block.burnHeight);
       if (!(difference instanceof NoAnswer) && difference.length > 0) {
         first = middle;
         high = middle.height - 1;
@@ -162,8 +164,8 @@ export function comparison(snapshots: Snapshots, rpc: NodeRpc, options: RequestO
   }
 
   /** Compares a fact and adds the result to a report. @throws ChainReplacedError, NodeUnreachableError */
-  async function compareFact(fact: Fact, block: BlockAt, report: KindReport): Promise<void> {
-    const values = await findDifferences(fact, block);
+  async function compareFact(fact: Fact, block: CommonBlock, report: KindReport): Promise<void> {
+    const values = await findDifferences(fact, block, block.burnHeight);
     if (values instanceof NoAnswer) {
       report.unanswered.set(values.reason, (report.unanswered.get(values.reason) ?? 0) + 1);
       return;
@@ -205,7 +207,7 @@ export function comparison(snapshots: Snapshots, rpc: NodeRpc, options: RequestO
      * @throws ChainReplacedError, NodeUnreachableError
      */
     async compare(
-      block: BlockAt,
+      block: CommonBlock,
       { limit = Number.POSITIVE_INFINITY, lowest = 0 } = {},
       progress: (compared: number, kind: FactKind) => void = () => {},
     ): Promise<KindReport[]> {
