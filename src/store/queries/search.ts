@@ -114,13 +114,10 @@ export function rank(results: Iterable<SearchResult>, limit: number): SearchResu
   const ranking: SearchResult[] = [];
   for (const match of matches) {
     const byKind = foundKinds.map((kind) => all.filter((result) => result.kind === kind && result.match === match));
-    const fits = new Set<SearchResult>();
-    for (let turn = 0; byKind.some((group) => turn < group.length); turn++) {
-      for (const group of byKind) {
-        const next = group[turn];
-        if (next !== undefined && ranking.length + fits.size < limit) fits.add(next);
-      }
-    }
+    const inTurns = byKind
+      .flatMap((group) => group.map((result, turn) => ({ result, turn })))
+      .sort((a, b) => a.turn - b.turn);
+    const fits = new Set(inTurns.slice(0, limit - ranking.length).map(({ result }) => result));
     ranking.push(...byKind.flat().filter((result) => fits.has(result)));
   }
   return ranking;
