@@ -113,6 +113,24 @@ export function mempoolWriter(db: Database, dictionaries: Dictionaries, changes:
     return back.filter((txId) => !dropEarly(txId));
   }
 
+  /** Records an announced transaction. @returns whether it waits since now, has another effect, or changes nothing */
+  function receive(content: TransactionContent, receipt: Receipt): 'waits' | 'other' | 'none' {
+    const row = rows.find(content.txId);
+    if (row !== null) {
+      if (row.state >= PENDING || rivals.staysReplaced(row)) return 'none';
+      rows.receive(row, receipt);
+      return 'waits';
+    }
+    const mined = findMined(content);
+    if (mined === null) {
+      rows.add(content, receipt);
+      return dropEarly(content.txId, receipt.height - LATE_BLOCKS) ? 'other' : 'waits';
+    }
+    if (receipts.store(mined.position, receipt)) return 'other';
+    // If a drop is stored, the node reverted the transaction's block and announced the transaction again.
+    return drops.take(content.txId) === null ? 'none' : 'other';
+  }
+
   return {
     /** Writes the rows that are buffered until the end of a transaction; called before each commit. */
     store: rows.store,
@@ -128,20 +146,9 @@ export function mempoolWriter(db: Database, dictionaries: Dictionaries, changes:
       const waiting: Uint8Array[] = [];
       let others = 0;
       for (const content of contents.filter(isStorable)) {
-        const row = rows.find(content.txId);
-        if (row === null) {
-          const transaction = findMined(content);
-          if (transaction === null) {
-            rows.add(content, receipt);
-            if (dropEarly(content.txId, receipt.height - LATE_BLOCKS)) others++;
-            else waiting.push(content.txId);
-          } else if (receipts.store(transaction.position, receipt)) others++;
-          // The node announced the transaction again because it reverted the transaction's block.
-          else if (drops.take(content.txId) !== null) others++;
-        } else if (row.state < PENDING && !rivals.staysReplaced(row)) {
-          rows.receive(row, receipt);
-          waiting.push(content.txId);
-        }
+        const effect = receive(content, receipt);
+        if (effect === 'waits') waiting.push(content.txId);
+        if (effect === 'other') others++;
       }
       for (const txId of waiting) changes.announced(txId);
       rivals.resolve(waiting);

@@ -17,18 +17,26 @@ import { type MempoolRow, type Spends, usersOfNonces } from './stored-rows.ts';
 
 const { pending: PENDING, replaced_by_fee: REPLACED, replaced_and_dropped: REPLACED_AND_DROPPED } = MEMPOOL_STATE;
 
-const spendsOfRow = ({ sender_id, nonce, sponsor_id, sponsor_nonce }: MempoolRow): Spends => ({
-  sender: sender_id,
-  nonce: BigInt(nonce),
-  payer: sponsor_id ?? sender_id,
-  payerNonce: BigInt(sponsor_nonce ?? nonce),
-});
+const roles = ['origin', 'payer'] as const;
+type Role = (typeof roles)[number];
 
-/** Keys of the nonces that a row spends, as origin and as payer. Rows with the same key are rivals for a node. */
-const originKey = ({ sender_id, nonce }: MempoolRow): string => `origin ${sender_id} ${nonce}`;
-const payerKey = ({ sender_id, nonce, sponsor_id, sponsor_nonce }: MempoolRow): string =>
-  `payer ${sponsor_id ?? sender_id} ${sponsor_nonce ?? nonce}`;
-const nonceKeys = [originKey, payerKey] as const;
+/** Returns the account and the nonce that a row spends in a role. */
+const spentAs = (role: Role, { sender_id, nonce, sponsor_id, sponsor_nonce }: MempoolRow) =>
+  role === 'origin'
+    ? { account: sender_id, nonce }
+    : { account: sponsor_id ?? sender_id, nonce: sponsor_nonce ?? nonce };
+
+/** Returns the key of the nonce that a row spends in a role. Rows with the same key are rivals for a node. */
+function nonceKey(role: Role, row: MempoolRow): string {
+  const { account, nonce } = spentAs(role, row);
+  return `${role} ${account} ${nonce}`;
+}
+
+function spendsOfRow(row: MempoolRow): Spends {
+  const [origin, payer] = [spentAs('origin', row), spentAs('payer', row)];
+  const [nonce, payerNonce] = [BigInt(origin.nonce), BigInt(payer.nonce)];
+  return { sender: origin.account, nonce, payer: payer.account, payerNonce };
+}
 
 const keyOf = ({ tx_id }: MempoolRow): string => tx_id.toHex();
 
@@ -81,15 +89,13 @@ export function nonceRivals(db: Database, { principals }: Dictionaries, rows: Me
     };
   }
 
-  /** Rows with the same key as a row, and the row itself. */
-  function sharing(row: MempoolRow, nonceKey: (typeof nonceKeys)[number]): MempoolRow[] {
-    const { sender, nonce, payer, payerNonce } = spendsOfRow(row);
-    const spends =
-      nonceKey === originKey
-        ? { sender, nonce, payer: sender, payerNonce: nonce }
-        : { sender: payer, nonce: payerNonce, payer, payerNonce };
-    const key = nonceKey(row);
-    return users(spends).filter((other) => nonceKey(other) === key);
+  /** Rows that spend the same nonce as a row in a role, and the row itself. */
+  function sharing(row: MempoolRow, role: Role): MempoolRow[] {
+    const { account, nonce: text } = spentAs(role, row);
+    const nonce = BigInt(text);
+    const key = nonceKey(role, row);
+    const rivals = users({ sender: account, nonce, payer: account, payerNonce: nonce });
+    return rivals.filter((rival) => nonceKey(role, rival) === key);
   }
 
   /**
@@ -101,10 +107,11 @@ export function nonceRivals(db: Database, { principals }: Dictionaries, rows: Me
     const waiting = new Map([[keyOf(first), first]]);
     const rivals = new Map<string, MempoolRow[]>();
     for (const row of waiting.values()) {
-      for (const nonceKey of nonceKeys) {
-        if (rivals.has(nonceKey(row))) continue;
-        const sharers = sharing(row, nonceKey);
-        rivals.set(nonceKey(row), sharers);
+      for (const role of roles) {
+        const key = nonceKey(role, row);
+        if (rivals.has(key)) continue;
+        const sharers = sharing(row, role);
+        rivals.set(key, sharers);
         for (const rival of sharers) if (rival.state === PENDING) waiting.set(keyOf(rival), rival);
       }
     }
@@ -129,7 +136,7 @@ export function nonceRivals(db: Database, { principals }: Dictionaries, rows: Me
     // The mempool so far: only one transaction for each nonce of an origin or payer can be valid.
     const winners = new Map<string, MempoolRow>();
     for (const row of waiting) {
-      const [rival, payerRival] = [winners.get(originKey(row)), winners.get(payerKey(row))];
+      const [rival, payerRival] = roles.map((role) => winners.get(nonceKey(role, row)));
       const winner = minedBy(row) ?? (rival !== undefined && rival.fee > row.fee ? rival.tx_id : null);
       if (winner !== null) {
         beat(row, winner);
@@ -138,13 +145,13 @@ export function nonceRivals(db: Database, { principals }: Dictionaries, rows: Me
       for (const other of [rival, payerRival]) {
         if (other === undefined) continue;
         beat(other, row.tx_id);
-        for (const nonceKey of nonceKeys) winners.delete(nonceKey(other));
+        for (const role of roles) winners.delete(nonceKey(role, other));
       }
-      for (const nonceKey of nonceKeys) winners.set(nonceKey(row), row);
+      for (const role of roles) winners.set(nonceKey(role, row), row);
     }
     // Transactions that were replaced earlier get the present winner as their replacement.
     for (const winner of new Set(winners.values())) {
-      for (const other of rivals.get(originKey(winner)) ?? []) {
+      for (const other of rivals.get(nonceKey('origin', winner)) ?? []) {
         if (keyOf(other) !== keyOf(winner) && isReplaceable(other)) beat(other, minedBy(other) ?? winner.tx_id);
       }
     }
@@ -166,7 +173,7 @@ export function nonceRivals(db: Database, { principals }: Dictionaries, rows: Me
     staysReplaced(row: MempoolRow): boolean {
       if (row.state !== REPLACED) return false;
       const outbids = (other: MempoolRow): boolean => other.state === PENDING && other.fee >= row.fee;
-      return minedBy(row) !== null || sharing(row, originKey).some(outbids);
+      return minedBy(row) !== null || sharing(row, 'origin').some(outbids);
     },
 
     /** Replaces the rivals of a transaction that joined the chain as its newest one. */
