@@ -9,7 +9,7 @@ import type { ObjectStoreReads } from '../storage/object-store.ts';
 import { type BaseLoader, BaseRowError, openBaseLoader } from '../store/base/loader.ts';
 import type { BaseTable } from '../store/base/snapshot.ts';
 import { SCHEMA_VERSION } from '../store/files/database.ts';
-import { openJournal } from '../store/files/journal.ts';
+import { type Journal, openJournal } from '../store/files/journal.ts';
 import type { SecondaryIndexProgress } from '../store/files/secondary-indexes.ts';
 import { compressed, sameChain } from '../store/log/entry.ts';
 import { ArchiveDamagedError, restorableEntries } from './archive.ts';
@@ -103,21 +103,10 @@ export interface FillingOptions {
  * @throws ArchiveDamagedError if the base and the segments have different logs; PrivateContentError
  */
 export async function fillJournal(options: FillingOptions): Promise<void> {
-  const { staging, store, base, isPublic, report, turn } = options;
+  const { staging, store, base } = options;
   const journal = openJournal(staging);
   try {
-    if (journal.lastId() < base.position) {
-      for await (const entries of restorableEntries(store, journal.head(), isPublic)) {
-        journal.begin();
-        for (const { text, ...entry } of entries) {
-          if (entry.id <= base.position) journal.append(entry, compressed(text));
-        }
-        journal.commit();
-        report(journal.lastId());
-        await turn();
-        if (journal.lastId() >= base.position) break;
-      }
-    }
+    if (journal.lastId() < base.position) await appendEntries(journal, options);
     const chainValue = journal.chainAt(base.position);
     if (chainValue === null) {
       throw new ArchiveDamagedError(store, `entry ${base.position}, the last one of ${base.name}, is missing`);
@@ -130,6 +119,20 @@ export async function fillJournal(options: FillingOptions): Promise<void> {
   } finally {
     journal.rollback();
     journal.close();
+  }
+}
+
+/** Appends the archive's entries to a journal, up to the entry of the base. */
+async function appendEntries(journal: Journal, { store, base, isPublic, report, turn }: FillingOptions): Promise<void> {
+  for await (const entries of restorableEntries(store, journal.head(), isPublic)) {
+    journal.begin();
+    for (const { text, ...entry } of entries.filter(({ id }) => id <= base.position)) {
+      journal.append(entry, compressed(text));
+    }
+    journal.commit();
+    report(journal.lastId());
+    await turn();
+    if (journal.lastId() >= base.position) return;
   }
 }
 
