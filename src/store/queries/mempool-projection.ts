@@ -254,20 +254,37 @@ export function mempoolProjection(
 
     /** Takes the transactions with the highest fees. @returns whether these are all */
     async function takeHighestFees(): Promise<boolean> {
-      let last: Pick<CandidateRow, 'fee' | 'tx_id'> = { fee: HIGHEST_FEE, tx_id: LAST_ID };
-      for (;;) {
-        const rows = byFee.all(last.fee, last.tx_id, BATCH);
+      let last: Pick<CandidateRow, 'fee' | 'tx_id'> | undefined = { fee: HIGHEST_FEE, tx_id: LAST_ID };
+      while (candidates.size < maxRows && counts.read < READ_FACTOR * maxRows) {
+        const rows: CandidateRow[] = byFee.all(last.fee, last.tx_id, BATCH);
         for (const row of rows) take(row);
-        const end = rows.at(-1);
-        if (end === undefined) return true;
-        if (candidates.size >= maxRows || counts.read >= READ_FACTOR * maxRows) return false;
-        last = end;
+        last = rows.at(-1);
+        if (last === undefined) return true;
+        await pause();
+      }
+      return false;
+    }
+
+    /** Takes up to `maxRows` transactions that must come before the candidates of their accounts. */
+    async function takeEarlierNonces(): Promise<void> {
+      const { highest, isSpent } = spentBy(candidates.values());
+      let remaining = maxRows;
+      for (const [account, last] of highest) {
+        let nonce = accounts(account).nextNonce ?? last;
+        while (nonce < last && isSpent(account, nonce)) nonce += 1;
+        if (nonce >= last) continue;
+        for (const statement of byAccount) {
+          const rows = statement.all(account, nonce, last, Math.min(MAX_CHAINED, remaining));
+          remaining -= rows.length;
+          for (const row of rows) if (!candidates.has(row.tx_id.toHex())) take(row);
+        }
+        if (remaining <= 0) return;
         await pause();
       }
     }
 
     // If not all were read, transactions with earlier nonces may be missing, because they offer lower fees.
-    if (!(await takeHighestFees())) await takeEarlierNonces(candidates, accounts, take, pause);
+    if (!(await takeHighestFees())) await takeEarlierNonces();
     const projection = await projectionOf([...candidates.values()], (account) => accounts(account).nextNonce, pause);
     return {
       ...projection,
@@ -277,29 +294,6 @@ export function mempoolProjection(
       withoutNonce: counts.read - counts.byBalance - projection.places.size,
       estimated: counts.estimated,
     };
-  }
-
-  /** Takes up to `maxRows` transactions that must come before the candidates of their accounts. */
-  async function takeEarlierNonces(
-    candidates: ReadonlyMap<string, Candidate>,
-    accounts: (account: number) => AccountAtTip,
-    take: (row: CandidateRow) => void,
-    pause: () => Promise<void> | undefined,
-  ): Promise<void> {
-    const { highest, isSpent } = spentBy(candidates.values());
-    let remaining = maxRows;
-    for (const [account, last] of highest) {
-      let nonce = accounts(account).nextNonce ?? last;
-      while (nonce < last && isSpent(account, nonce)) nonce += 1;
-      if (nonce >= last) continue;
-      for (const statement of byAccount) {
-        const rows = statement.all(account, nonce, last, Math.min(MAX_CHAINED, remaining));
-        remaining -= rows.length;
-        for (const row of rows) if (!candidates.has(row.tx_id.toHex())) take(row);
-      }
-      if (remaining <= 0) return;
-      await pause();
-    }
   }
 
   /**
