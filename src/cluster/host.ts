@@ -134,8 +134,6 @@ class LogStatus {
   #refusesEntries = false;
   /** The text of the last failure; null if the log is reachable. */
   #failure: string | null = null;
-  /** Whether a failure was logged that hasn't ended. */
-  #isLogged = false;
   /** When the host last had all entries of the log; null before the first time. */
   #levelAt: number | null = null;
   readonly #startedAt: number;
@@ -185,10 +183,9 @@ class LogStatus {
   }
 
   #resume(): void {
-    if (!this.#isReachable) return;
+    if (!this.#isReachable || this.#failure === null) return;
     this.#failure = null;
-    if (this.#isLogged) this.say({ event: 'service_resumed', service: 'shared_log' });
-    this.#isLogged = false;
+    if (!this.stopping.aborted) this.say({ event: 'service_resumed', service: 'shared_log' });
   }
 
   /** Records that the log has the entries of the host, and no others. */
@@ -219,9 +216,9 @@ class LogStatus {
   }
 
   #explain(error: Error): void {
+    const isLogged = this.#failure !== null;
     this.#failure = error.message;
-    if (this.#isLogged || this.stopping.aborted) return;
-    this.#isLogged = true;
+    if (isLogged || this.stopping.aborted) return;
     this.say({ event: 'service_failing', service: 'shared_log', reason: error.message, cause: error });
   }
 

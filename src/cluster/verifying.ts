@@ -17,19 +17,26 @@ interface VerifyingOptions extends Pick<ClusterHostOptions, 'log' | 'entries' | 
   hasLease: () => boolean;
 }
 
+/** A pass over the whole log. */
+interface Pass {
+  last: VerifiedEntry;
+  /** Number of the log's newest entry when the pass began. Later entries belong to the next pass. */
+  readonly end: number;
+  /** First entries of the faults that the pass found. */
+  readonly faults: Set<number>;
+}
+
 /** Starts to verify the log whenever this host has the lease. */
 export function startVerifying({ log, missing, entries, hasLease, clock, say }: VerifyingOptions) {
-  /** Faults by their first entry: known faults, and faults found in the present pass. */
+  /** The known faults, by their first entry. A complete pass removes those that it no longer finds. */
   const faults = new Map<number, LogFault>();
-  let passFaults = new Set<number>();
-  let lastEntry: VerifiedEntry | null = null;
-  /** Number of the log's newest entry when the present pass began. Later entries belong to the next pass. */
-  let passEnd = 0;
+  /** The present pass; null between two passes. */
+  let pass: Pass | null = null;
   let verified = 0;
   let filled = 0;
   let restTurns = 0;
 
-  async function handle(fault: LogFault): Promise<void> {
+  async function fillOrReport(fault: LogFault, foundIn: Pass): Promise<void> {
     const { first, last } = fault;
     const mayBeFilled = fault.fault === 'is missing' && last < entries.position().id;
     if (mayBeFilled && (await fillHole(log, entries, fault))) {
@@ -38,32 +45,35 @@ export function startVerifying({ log, missing, entries, hasLease, clock, say }: 
       say({ event: 'log_restored', first, last });
       return;
     }
-    passFaults.add(first);
+    foundIn.faults.add(first);
     if (!faults.has(first)) say({ event: 'log_corrupt', ...fault, remedy: CORRUPT_LOG_REMEDY });
     faults.set(first, fault);
   }
 
-  async function begin(): Promise<VerifiedEntry> {
-    passFaults = new Set();
-    passEnd = (await log.head()).id;
-    for (const hole of await missing()) await handle({ ...hole, fault: 'is missing' });
-    return LOG_START;
+  async function beginPass(): Promise<Pass> {
+    const begun: Pass = { last: LOG_START, end: (await log.head()).id, faults: new Set() };
+    for (const hole of await missing()) await fillOrReport({ ...hole, fault: 'is missing' }, begun);
+    return begun;
   }
 
   async function verifyBatch(): Promise<void> {
-    lastEntry ??= await begin();
-    const logFaults: LogFault[] = [];
-    const next = await verifyRange(log, lastEntry, (fault) => logFaults.push(fault));
-    for (const fault of logFaults) await handle(fault);
-    verified = next?.id ?? lastEntry.id;
-    lastEntry = next !== null && next.id < passEnd ? next : null;
-    if (lastEntry !== null) return;
+    pass ??= await beginPass();
+    const { last, end, faults: passFaults } = pass;
+    const rangeFaults: LogFault[] = [];
+    const next = await verifyRange(log, last, (fault) => rangeFaults.push(fault));
+    for (const fault of rangeFaults) await fillOrReport(fault, pass);
+    verified = next?.id ?? last.id;
+    if (next !== null && next.id < end) {
+      pass.last = next;
+      return;
+    }
+    pass = null;
     restTurns = REST;
     for (const first of faults.keys()) if (!passFaults.has(first)) faults.delete(first);
   }
 
   function reset(): void {
-    lastEntry = null;
+    pass = null;
     restTurns = 0;
     verified = 0;
     faults.clear();
