@@ -57,7 +57,7 @@ function follower(
   for (const event of initial) ingest.receive(event);
   const clock = heldClock([LOOK_MS, SILENT_MS, AWAY_MS]);
   const logged: FollowEvent[] = [];
-  const node = nodeActivity(clock, () => ingest.history.tip().height);
+  const node = nodeActivity(clock, ingest.history);
   const intake = eventIntake({
     receive: node.around(async (event) => ingest.receive(event)),
     fill: node.fill,

@@ -5,11 +5,9 @@
 
 import { entriesAfter, requireIdentity } from '../../archive/archive.ts';
 import { filesAt } from '../../archive/open.ts';
-import { type FollowEvent, findEntryBefore, findEntryBelow } from '../../archive/restore.ts';
+import { type FollowEvent, findEntryBefore, findEntryBelow, heightOf } from '../../archive/restore.ts';
 import { type Clock, microseconds } from '../../base/clock.ts';
-import { parsedJson } from '../../base/json.ts';
 import { startLoop } from '../../base/service.ts';
-import { toHex } from '../../codec/hex.ts';
 import type { IntakeOptions } from '../../node/event-intake.ts';
 import type { ObjectStoreReads } from '../../storage/object-store.ts';
 import type { Ingest } from '../../store/ingest/ingest.ts';
@@ -41,14 +39,15 @@ const MEMPOOL_PATHS: readonly string[] = ['/new_mempool_tx', '/drop_mempool_tx']
 
 type NodeActivity = ReturnType<typeof nodeActivity>;
 
-/** Tracks the blocks that the node posts. @param tip returns the height of the tip */
-export function nodeActivity(clock: Pick<Clock, 'monotonic'>, tip: () => number) {
+/** Tracks the blocks that the node posts. */
+export function nodeActivity(clock: Pick<Clock, 'monotonic'>, history: Pick<Ingest['history'], 'tip' | 'isKnown'>) {
   let eventAt = clock.monotonic();
   let blockAt = Number.NEGATIVE_INFINITY;
   /** Height of the node's newest block, if known. */
   let height = 0;
-  /** Index block hash, in hex, of the block that is missing below the node's newest block; null if none is. */
-  let missing: string | null = null;
+  /** Index block hash of the parent that was missing when the node posted its newest block; null if none was. */
+  let parentHash: Uint8Array | null = null;
+  const isBlockMissing = (): boolean => parentHash !== null && !history.isKnown(parentHash);
 
   return {
     /** Makes a function that receives the node's events. */
@@ -59,25 +58,20 @@ export function nodeActivity(clock: Pick<Clock, 'monotonic'>, tip: () => number)
         if (event.path !== '/new_block') return receive(event);
         blockAt = eventAt;
         const outcome = await receive(event);
-        [height, missing] = [tip(), null];
+        [height, parentHash] = [history.tip().height, null];
         return outcome;
       },
 
     /** Records that the parent of a block that the node posted is missing. */
     fill(parent: MissingParent): void {
-      [height, missing] = [parent.height, toHex(parent.indexBlockHash)];
+      [height, parentHash] = [parent.height, parent.indexBlockHash];
     },
 
     /** Whether the archive is needed: blocks are missing, or the node sends nothing. */
-    needsArchive: (): boolean => missing !== null || clock.monotonic() - eventAt > SILENT_MS,
+    needsArchive: (): boolean => isBlockMissing() || clock.monotonic() - eventAt > SILENT_MS,
 
-    /** The index block hash of the missing block, in hex; null if none is missing. */
-    missing: () => missing,
-
-    /** Records that the archive's block was offered: it isn't missing any more. @param hash index block hash, in hex */
-    offered(hash: string): void {
-      if (hash === missing) missing = null;
-    },
+    /** Whether the index lacks the parent of the node's newest block. */
+    isBlockMissing,
 
     /** The highest block that may be taken from the archive: it must not outvote the node. Infinite if the node posts none. */
     limit: (): number => (clock.monotonic() - blockAt > AWAY_MS ? Number.POSITIVE_INFINITY : height),
@@ -91,19 +85,6 @@ export function nodeActivity(clock: Pick<Clock, 'monotonic'>, tip: () => number)
 function isOfEarlierPoint({ entries, identity }: Pick<Ingest, 'entries' | 'identity'>): boolean {
   const [first] = entries.after(0);
   return first !== undefined && lastIdentityIn([first]) !== identity();
-}
-
-interface BlockOfEntry {
-  height: number;
-  /** Index block hash in hex. */
-  hash: string;
-}
-
-/** Returns the block that an entry is the event of; null for any other entry. */
-function blockOf({ path, text }: Entry): BlockOfEntry | null {
-  if (path !== '/new_block') return null;
-  const { block_height: height, index_block_hash: hash } = Object(parsedJson(text));
-  return { height, hash };
 }
 
 /** Yields the entries of an archive, from an entry on, until the signal is aborted. */
@@ -143,13 +124,8 @@ export function archiveFollowing(options: FollowingOptions) {
     await clock.turn();
   }
 
-  /** Offers a block, unless it is below the start of a partial history. */
-  async function offerBlock(entry: Entry, { height, hash }: BlockOfEntry): Promise<void> {
-    const bottom = history.bottom();
-    // Bottom 0 means the whole chain, which begins with block 0.
-    if (bottom === 0 || height > bottom) await offer(entry);
-    node.offered(hash);
-  }
+  /** Whether a block is below the start of a partial history. */
+  const isBelowStart = (height: number): boolean => history.bottom() > 0 && height <= history.bottom();
 
   /**
    * Offers the archive's entries in order, up to the first block above the node's tip. Bitcoin must not run ahead of the node
@@ -160,16 +136,16 @@ export function archiveFollowing(options: FollowingOptions) {
     next = from;
     const waitingBitcoinBlocks: Entry[] = [];
     for await (const entry of entriesFrom(archive, from, signal)) {
-      const block = blockOf(entry);
-      if (block !== null && block.height > node.limit()) return entry.id;
+      const height = heightOf(entry);
+      if (height !== null && height > node.limit()) return entry.id;
       if (entry.path === '/new_burn_block' && !isAlone()) {
         waitingBitcoinBlocks.push(entry);
         continue;
       }
-      if (block !== null || isAlone()) {
+      if (height !== null || isAlone()) {
         for (const bitcoinBlock of waitingBitcoinBlocks.splice(0)) await offer(bitcoinBlock);
       }
-      await (block === null ? offer(entry) : offerBlock(entry, block));
+      if (height === null || !isBelowStart(height)) await offer(entry);
       if (waitingBitcoinBlocks.length === 0) next = entry.id + 1;
     }
     return null;
@@ -181,11 +157,10 @@ export function archiveFollowing(options: FollowingOptions) {
    */
   async function offerMissingBlock(archive: ObjectStoreReads, from: number, signal: AbortSignal): Promise<void> {
     for await (const entry of entriesFrom(archive, from, signal)) {
-      if (node.missing() === null) return;
-      const block = blockOf(entry);
-      if (block === null) continue;
-      if (block.height > node.limit() + MAX_FORK_BLOCKS) return;
-      if (block.height <= node.limit()) await offerBlock(entry, block);
+      const height = heightOf(entry);
+      if (height === null) continue;
+      if (!node.isBlockMissing() || height > node.limit() + MAX_FORK_BLOCKS) return;
+      if (height <= node.limit() && !isBelowStart(height)) await offer(entry);
     }
   }
 
@@ -267,7 +242,7 @@ export function serverFollowing(
     });
     return null;
   }
-  const node = nodeActivity(clock, () => ingest.history.tip().height);
+  const node = nodeActivity(clock, ingest.history);
   const following = archiveFollowing({
     location,
     ingest,
