@@ -158,12 +158,8 @@ const renderDocument = ({ script, style }: Pick<ConsoleFiles, 'script' | 'style'
 </html>
 `;
 
-interface ConsoleFile extends Packed {
-  type: string;
-}
-
 interface ConsoleFiles extends Omit<ConsoleBundle, 'files'> {
-  byName: ReadonlyMap<string, ConsoleFile>;
+  byName: ReadonlyMap<string, Packed & { type: string }>;
 }
 
 /** The bundle that `build.ts` made; only in a compiled executable. */

@@ -60,17 +60,15 @@ export function parseNodeConfig(text: string, file: string): NodeConfig {
 /** Reads a node's configuration. @throws OperatorError if it can't be read or is invalid */
 export const readNodeConfig = (file: string): NodeConfig => parseNodeConfig(fileText(file, `Check ${FLAG}.`), file);
 
-interface TokenSettings {
-  nodeAuthFile: string | null;
-  nodeConfig: string | null;
-}
-
 /**
  * Reads the node's `auth_token` from the file of `--node-auth-file`, or from the node's configuration.
  * @returns null if neither is set, or the configuration has none
  * @throws OperatorError if a file can't be read
  */
-export function nodeToken({ nodeAuthFile, nodeConfig }: TokenSettings): string | null {
+export function nodeToken({
+  nodeAuthFile,
+  nodeConfig,
+}: Record<'nodeAuthFile' | 'nodeConfig', string | null>): string | null {
   if (nodeAuthFile !== null) return secretFileText(nodeAuthFile, '--node-auth-file');
   return nodeConfig === null ? null : readNodeConfig(nodeConfig).authToken;
 }

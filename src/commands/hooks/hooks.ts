@@ -206,16 +206,11 @@ interface Range {
   toHeight?: number;
 }
 
-interface TryChoice extends Range {
-  payloads: boolean;
-  json: boolean;
-}
-
 /** Prints the number of past blocks and transactions that a definition matches, or the first payloads. */
 export async function tryFile(
   connection: Connection,
   file: string,
-  { fromHeight, toHeight, payloads, json }: TryChoice,
+  { fromHeight, toHeight, payloads, json }: Range & { payloads: boolean; json: boolean },
 ): Promise<void> {
   const { filters, options } = jsonFile(file) as { filters?: unknown; options?: unknown };
   const body = { filters, options, from_height: fromHeight, to_height: toHeight ?? fromHeight };
@@ -231,11 +226,6 @@ export async function tryFile(
 
 const POLL_MS = 200;
 
-interface BackfillChoice extends Range {
-  dryRun: boolean;
-  wait: boolean;
-}
-
 /** Returns why the backfills of a chainhook may wait, as a sentence; null if they don't have to. */
 async function backfillObstacle(connection: Connection, uuid: string): Promise<string | null> {
   const { status } = await callFor(FailingHook, connection, 'GET', hookPath(uuid));
@@ -248,7 +238,7 @@ async function backfillObstacle(connection: Connection, uuid: string): Promise<s
 export async function backfill(
   connection: Connection,
   uuid: string,
-  { fromHeight, toHeight, dryRun, wait }: BackfillChoice,
+  { fromHeight, toHeight, dryRun, wait }: Range & { dryRun: boolean; wait: boolean },
 ): Promise<void> {
   const body = { from_height: fromHeight, to_height: toHeight, dry_run: dryRun };
   let job = await callFor(BackfillResponse, connection, 'POST', `${hookPath(uuid)}/backfills`, body);

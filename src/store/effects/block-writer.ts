@@ -119,11 +119,9 @@ export function minerRewardWriter(db: Database, { principals }: Dictionaries) {
   };
 }
 
-type Last = Stored<'anchor_burn_blocks', 'ordinal' | 'hash' | 'blocks'>;
-
 /** Applies effects on the Bitcoin blocks that blocks are anchored to: adds and removes rows at the tip. */
 export function anchorWriter(db: Database) {
-  const newest = query<Last>`
+  const newest = query<Stored<'anchor_burn_blocks', 'ordinal' | 'hash' | 'blocks'>>`
     SELECT ordinal, hash, blocks FROM anchor_burn_blocks ORDER BY ordinal DESC LIMIT 1`.prepared(db);
   const anchors = table(db, anchorBurnBlocksTable);
   const count = query<null, [number, number, number, number]>`

@@ -105,11 +105,6 @@ export interface SecondaryIndexProgress {
   bytes: number;
 }
 
-interface Pages {
-  pages: number;
-  size: number;
-}
-
 /**
  * Makes the secondary indexes that a file lacks, one after each value that it yields, outside any transaction. Each has a
  * separate commit, so that an interrupted run continues with the next one. Entries are sorted in files next to the index.
@@ -122,7 +117,7 @@ function* makeIndexes(db: Database, path: string, names: readonly string[]): Gen
   const missing = missingIn(db, names);
   // Sorting takes as much memory as the page cache, which isn't needed any more.
   if (missing.length > 0) db.run('PRAGMA shrink_memory');
-  const pages = query<Pages>`
+  const pages = query<{ pages: number; size: number }>`
     SELECT page_count AS pages, page_size AS size FROM pragma_page_count, pragma_page_size`.prepared(db);
   for (const [index, name] of missing.entries()) {
     const file = pages.get();

@@ -51,12 +51,6 @@ export interface ChainChange {
   applied: Block[];
 }
 
-/** The writers that a change of the chain needs. */
-interface Writers {
-  effects: EffectsWriter;
-  mempool: MempoolWriter;
-}
-
 function checkChain(block: Block, network: Network, isEmpty: boolean): void {
   for (const transaction of block.transactions) {
     const { payload, chainId } = transaction;
@@ -75,7 +69,11 @@ function collectFor({ transactions }: Block): void {
 }
 
 /** Writes through this connection, inside the transaction that is open on it. @param journal has the payloads of blocks */
-export function chainWriter(db: Database, journal: EntryReader, { effects: effectsWriter, mempool }: Writers) {
+export function chainWriter(
+  db: Database,
+  journal: EntryReader,
+  { effects: effectsWriter, mempool }: { effects: EffectsWriter; mempool: MempoolWriter },
+) {
   const blocks = knownBlocks(db, journal);
   const tip = lazy(blocks.tip);
   const orphans = orphanWriter(db);

@@ -37,16 +37,11 @@ export interface Parameter {
   example?: unknown;
 }
 
-interface Content {
-  schema: Schema;
-  example?: unknown;
-}
-
 /** A response, or the body of a request. */
 interface Body {
   description?: string;
   required?: boolean;
-  content?: Readonly<Record<string, Content>>;
+  content?: Readonly<Record<string, { schema: Schema; example?: unknown }>>;
 }
 
 interface DocumentedOperation {

@@ -193,11 +193,6 @@ interface ReadRequest {
   number: number;
 }
 
-interface ReadFormProps extends ContractReadsProps {
-  item: Readable;
-  args: readonly Argument[];
-}
-
 /** Returns the draft in the link of the page. */
 const draftInLink = (): Draft =>
   new Map(
@@ -210,7 +205,12 @@ const draftInLink = (): Draft =>
 const MAX_LINK = 2_000;
 
 /** Renders the form of the arguments, which is filled from the link and stored in it, and the result of the call. */
-function ReadForm({ contract, parameter, item, args }: ReadFormProps) {
+function ReadForm({
+  contract,
+  parameter,
+  item,
+  args,
+}: ContractReadsProps & { item: Readable; args: readonly Argument[] }) {
   // Every node accepts the address of an account as the sender.
   const [deployer = ''] = contract.split('.');
   const [draft, setDraft] = useState(draftInLink);
