@@ -183,17 +183,11 @@ interface EngineStatus {
   warnings: string[];
 }
 
-interface SettingsRow {
-  version: string;
-  names: string | null;
-  fsync: string | null;
-}
-
 /** Reads PostgreSQL's settings and standbys. @throws LogUnavailableError */
 async function readEngineStatus({ engine }: EngineAccess): Promise<EngineStatus> {
   const { server } = await engine.writable();
   const [settings] = await engine.read((run) =>
-    run<SettingsRow>(
+    run<{ version: string; names: string | null; fsync: string | null }>(
       "SELECT current_setting('server_version') AS version, current_setting('fsync', true) AS fsync," +
         " current_setting('synchronous_standby_names', true) AS names",
     ),

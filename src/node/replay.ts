@@ -114,8 +114,6 @@ const Pox = Type.Object({
   epochs: Type.Array(Type.Object({ epoch_id: Type.String(), start_height: Type.Integer() })),
 });
 
-const MapEntry = Type.Object({ data: Type.String() });
-
 interface AccountChange {
   /** Change in micro-STX. */
   total: bigint;
@@ -509,7 +507,7 @@ export class BlockMaker {
       body: JSON.stringify(toHex(clarity.uint(height))),
       headers: { 'content-type': 'application/json' },
     };
-    const mapEntry = await request(this.node, path, MapEntry, init);
+    const mapEntry = await request(this.node, path, Type.Object({ data: Type.String() }), init);
     if (mapEntry instanceof NoAnswer) return mapEntry;
     const entry = decodeClarity(fromHex(mapEntry.data));
     if (!entry.ok || entry.value.type !== 'some' || entry.value.value.type !== 'list') return [];

@@ -74,8 +74,6 @@ function pairsByIndex(ours: readonly unknown[], theirs: readonly unknown[]): Pai
   return pairs;
 }
 
-const isInBoth = (pair: Pair): pair is [number, number] => !pair.includes(null);
-
 /**
  * Compares two values. Keys of objects have no order. Items of lists are compared by their identity, so that an additional
  * item is a single difference. Items without an identity are compared by index.
@@ -109,7 +107,7 @@ export function differencesOf(ours: unknown, theirs: unknown): Difference[] {
       const otherItem = other === null ? undefined : there[other];
       compare(`${path}[*]`, `${location}[${index ?? other}]`, item, otherItem);
     }
-    const common = pairs.filter(isInBoth);
+    const common = pairs.filter((pair): pair is [number, number] => !pair.includes(null));
     const theirOrder = common.map(([, other]) => other).sort((a, b) => a - b);
     const moved = common.findIndex(([, other], turn) => other !== theirOrder[turn]);
     if (moved === -1) return;

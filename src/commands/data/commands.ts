@@ -281,13 +281,6 @@ export const check = command('check', {
   },
 });
 
-interface StatusChoice {
-  alive: boolean;
-  ready: boolean;
-  tables: boolean;
-  json: boolean;
-}
-
 const REPORTS = ['alive', 'ready', 'tables'];
 
 /** A switch of `status` that selects another report. */
@@ -303,7 +296,10 @@ export const status = command('status', {
     reportSwitch('tables', 'Measure the tables of the index, which reads all of it'),
     switchOption('--json', 'Print JSON; a line for each table'),
   ],
-  async run({ settings: { url, data } }, { alive, ready, tables, json }: StatusChoice) {
+  async run(
+    { settings: { url, data } },
+    { alive, ready, tables, json }: Record<'alive' | 'ready' | 'tables' | 'json', boolean>,
+  ) {
     if (alive || ready) {
       const { askHealth } = await import('../cli/client.ts');
       const health = await askHealth(url, ready ? 'ready' : 'alive');

@@ -4,7 +4,6 @@ import { hostname } from 'node:os';
 import type { ServerStatus } from '../../api/stackside/server.ts';
 import type { RequestBase, SystemApi } from '../../api/stackside/system.ts';
 import { loadServerSigner } from '../../archive/signing.ts';
-import type { Service } from '../../base/service.ts';
 import { type FaucetSettings, type Faucets, openFaucets } from '../../faucets/faucets.ts';
 import { watchAlerts } from '../../metrics/alerts.ts';
 import { tokenMetrics } from '../../metrics/server.ts';
@@ -49,11 +48,6 @@ export async function startWriterServices(context: ServerContext, ingest: Ingest
   return { faucets, archiving, receiving, listeners, system };
 }
 
-interface ServedArchive extends Service {
-  status: () => ServerStatus['archive'];
-  requestBase: RequestBase;
-}
-
 /**
  * Archives the log; of several hosts that share it, the one that holds the lease does.
  * @returns null if the settings name no archive
@@ -62,7 +56,7 @@ function archiveLog(
   { settings, environment, registry, log }: ServerContext,
   ingest: Ingest,
   cluster: ServedCluster | null,
-): ServedArchive | null {
+) {
   const { data: directory, archive: location, archiveBase: hours, archivePublic: isPublic, hostName } = settings;
   if (location === null) return null;
   if (isPublic) loadServerSigner(directory, cluster !== null, (file) => log({ event: 'key_created', file }));
@@ -89,11 +83,11 @@ function archiveLog(
     archive: archiving.status,
   });
   return {
-    status() {
+    status(): ServerStatus['archive'] {
       const status = archiving.status();
       return status === null ? null : { ...status, base: bases.state() };
     },
-    requestBase: () => bases.request() ?? bases.state(),
+    requestBase: (): ReturnType<RequestBase> => bases.request() ?? bases.state(),
     async stop() {
       await Promise.all([bases.stop(), archiving.stop()]);
     },
