@@ -171,7 +171,7 @@ export function archiveFollowing(options: FollowingOptions) {
     for (let steps = 0; ; steps++) {
       try {
         const aboveTip = await offerUpToTip(archive, from, signal);
-        if (aboveTip !== null) await offerMissingBlock(archive, aboveTip, signal);
+        if (aboveTip !== null && node.isBlockMissing()) await offerMissingBlock(archive, aboveTip, signal);
         return;
       } catch (error) {
         if (!(error instanceof UnknownParentError) || steps === MAX_STEPS_BACK) throw error;
