@@ -25,7 +25,7 @@ import {
   transfer,
 } from '../support/events/handmade.ts';
 import { launched, mintTo, moveTo, nameBlock, operated } from '../support/events/names.ts';
-import { assertProperty, Seen } from '../support/property.ts';
+import { assertProperty, firstSeed, Seen } from '../support/property.ts';
 import { problemsIn } from '../support/recounts/recounts.ts';
 import { testApp } from './test-app.ts';
 
@@ -337,7 +337,8 @@ test('directories equal a plain model of the canonical chain, for every day', as
         seen.add('collections', model.nfts.length);
       }
     }),
-    { seen, cases: 1 },
+    // With this seed, one round of cases meets every situation.
+    { seen, cases: 1, seed: firstSeed + 5 },
   );
 });
 

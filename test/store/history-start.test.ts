@@ -28,7 +28,7 @@ import { beginnings, isOneBitcoin } from '../support/events/beginning.ts';
 import { eventsOf, forks, grown } from '../support/events/forked-chain.ts';
 import { alice, announcement, block, bob, drop, hashOf, receipt, transfer } from '../support/events/handmade.ts';
 import { winningChain } from '../support/events/winning-chain.ts';
-import { assertProperty, assertSeeds, Seen } from '../support/property.ts';
+import { assertProperty, assertSeeds, firstSeed, Seen } from '../support/property.ts';
 import { problemsIn } from '../support/recounts/recounts.ts';
 
 /** Fields of a first block. */
@@ -98,7 +98,8 @@ test('an index that starts at any block ends in the tables of its winning chain,
       seen.add('beginnings');
       seen.add('blocks', forked.tables.blocks?.length ?? 0);
     }),
-    { seen, cases: 1 },
+    // With this seed, two rounds of cases meet every situation.
+    { seen, cases: 1, seed: firstSeed + 1 },
   );
 });
 
@@ -216,7 +217,8 @@ test('a history that starts at any block accepts every event, and ends in the ta
       const isKnown = isOneBitcoin(accepted);
       expect(chainOf(tables(open.directory), isKnown)).toEqual(chainOf(tables(straight.directory), isKnown));
     }),
-    { seen, cases: 4 },
+    // From this seed on, eight cases meet every situation.
+    { seen, cases: 4, seed: firstSeed + 2 },
   );
 });
 

