@@ -1,5 +1,6 @@
 /** Prepared queries, the types of their rows, and the bound of offsets. */
 import type { Database, SQLQueryBindings, Statement } from 'bun:sqlite';
+import { lazy } from '../../base/cache.ts';
 import type { StoredRow } from './table.ts';
 import type * as tables from './tables.ts';
 
@@ -55,7 +56,8 @@ export function query<Row, Values extends SQLQueryBindings[] = []>(
   ...values: readonly unknown[]
 ) {
   const text = String.raw({ raw: texts }, ...values);
-  return { prepared: (db: Database) => prepared<Row, Values>(db, text), toString: () => text };
+  const compilable = lazy(() => compilableOf(text));
+  return { prepared: (db: Database) => preparedFrom<Row, Values>(db, compilable()), toString: () => text };
 }
 
 interface Declaration {
@@ -68,17 +70,34 @@ export const statements = <Queries extends Readonly<Record<string, Declaration>>
     [Name in keyof Queries]: ReturnType<Queries[Name]['prepared']>;
   };
 
+/** A query in the form that SQLite compiles. */
+interface CompilableQuery {
+  sql: string;
+  /** Index of the OFFSET among the values; null if it isn't a parameter. */
+  offset: number | null;
+}
+
 /**
- * Prepares a query, compiled once. If its OFFSET is a parameter, the number of skipped entries is bounded.
+ * Hides the parameters of a query from SQLite's planner.
  *
  * When SQLite plans a query with a bare parameter in an `=` or a LIMIT, it reads the bound value, and so compiles the query
  * again whenever a value is bound, at up to ten times the cost of the query itself. It doesn't read the value behind a unary
  * plus. The plus changes nothing else.
- * @throws TooMuchWorkError when it runs with a larger offset than the bound in a longer list
  */
-export function prepared<Row, Values extends SQLQueryBindings[]>(db: Database, sql: string) {
-  const statement = db.prepare<Row, Values>(sql.replace(/\?\d+/g, '+$&'));
+function compilableOf(sql: string): CompilableQuery {
   const offset = OFFSET.exec(sql)?.[1];
-  if (offset !== undefined) boundOffset(statement as Statement<Row, SQLQueryBindings[]>, Number(offset) - 1);
+  return { sql: sql.replace(/\?\d+/g, '+$&'), offset: offset === undefined ? null : Number(offset) - 1 };
+}
+
+function preparedFrom<Row, Values extends SQLQueryBindings[]>(db: Database, { sql, offset }: CompilableQuery) {
+  const statement = db.prepare<Row, Values>(sql);
+  if (offset !== null) boundOffset(statement as Statement<Row, SQLQueryBindings[]>, offset);
   return statement;
 }
+
+/**
+ * Prepares a query, compiled once. If its OFFSET is a parameter, the number of skipped entries is bounded.
+ * @throws TooMuchWorkError when it runs with a larger offset than the bound in a longer list
+ */
+export const prepared = <Row, Values extends SQLQueryBindings[]>(db: Database, sql: string) =>
+  preparedFrom<Row, Values>(db, compilableOf(sql));
