@@ -27,7 +27,7 @@ import { tables } from '../support/data/tables.ts';
 import { forks, grown } from '../support/events/forked-chain.ts';
 import { mineTo } from '../support/events/straight-chain.ts';
 import { failureOf } from '../support/failure.ts';
-import { assertProperty, Seen } from '../support/property.ts';
+import { assertProperty, firstSeed, Seen } from '../support/property.ts';
 import { atOnce, edit, honest, type Lie, on, rpcOf, served } from '../support/servers/simulated-rpc.ts';
 
 const NOW = 1_700_000_000_000;
@@ -186,7 +186,8 @@ test('a filled index equals one without a gap, with forks before, in and after t
       else for (const table of burnTables) filled[table] = expected[table] = [];
       expect(filled).toEqual(expected);
     }),
-    { cases: 1, seen },
+    // With this seed, two rounds of cases meet every situation.
+    { cases: 1, seen, seed: firstSeed + 5 },
   );
 });
 
