@@ -1,6 +1,7 @@
 /** Cursors of every list of the API: page by page, while blocks and forks arrive. */
-import { expect, test } from 'bun:test';
+import { afterAll, expect, test } from 'bun:test';
 import fc from 'fast-check';
+import { lazy } from '../../src/base/cache.ts';
 import {
   crowdedChain,
   cursorRoutes,
@@ -177,6 +178,10 @@ test('a walk there and back shows each remaining row once and in order, while bl
   );
 });
 
+/** A world that no test changes. */
+const crowded = lazy(() => new WalkedWorld(crowdedChain(), 6));
+afterAll(() => crowded()[Symbol.dispose]());
+
 /** Made-up keys of a given number of bytes: numbers, texts, bytes and invalid keys. */
 const madeUpKeys = (bytes: number): string[] =>
   [
@@ -197,7 +202,7 @@ const madeUpKeys = (bytes: number): string[] =>
     .filter((key) => key.length === bytes);
 
 test('a made-up key returns a page or is rejected with the name of the parameter', async () => {
-  using world = new WalkedWorld(crowdedChain(), 6);
+  const world = crowded();
   let refusals = 0;
   for (const list of world.lists()) {
     const second = await world.page(list, 1, (await world.page(list, 1, null))?.next ?? null);
@@ -224,7 +229,7 @@ function ofAnotherForm(json: string): string {
 }
 
 test('a key with a value of the wrong type is rejected', async () => {
-  using world = new WalkedWorld(crowdedChain(), 6);
+  const world = crowded();
   let refused = 0;
   for (const list of world.lists()) {
     const first = await world.page(list, 1, null);

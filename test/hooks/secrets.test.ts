@@ -1,14 +1,25 @@
 /** Signing secrets: stored only encrypted, and deliveries wait if a secret can't be decrypted. */
 
-import { describe, expect, spyOn, test } from 'bun:test';
-import { chmodSync, cpSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, spyOn, test } from 'bun:test';
+import {
+  chmodSync,
+  cpSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { list } from '../../src/commands/hooks/hooks.ts';
 import { makeSealing, secretsKeyFile } from '../../src/hooks/delivery/sealing.ts';
 import { backupOf, restored } from '../support/data/backup.ts';
-import { dataDirectory } from '../support/data/data-directory.ts';
+import { copyOf, dataDirectory } from '../support/data/data-directory.ts';
 import { emptyDirectory } from '../support/data/ingest.ts';
+import { keepToEnd } from '../support/data/keep-to-end.ts';
 import { assertProperty } from '../support/property.ts';
 import { until } from '../support/time/until.ts';
 import { type DirectHooks, directHooks } from './direct.ts';
@@ -25,6 +36,8 @@ import {
   straightChain,
   upTo,
 } from './server.ts';
+
+const { keep } = keepToEnd();
 
 const events = straightChain(6, 2);
 const mined = events.flatMap(({ path }, index) => (path === '/new_block' ? [index] : []));
@@ -94,25 +107,30 @@ const DAMAGES: Readonly<Record<string, { damage: (file: string) => void; named?:
   'is named, and every user may read it': { damage: (file) => chmodSync(file, 0o644), named: true, canMake: false },
 };
 
+/** A receiver of deliveries with a hook's secret, and the directory of the stopped server that sent them. */
+let delivered: { directory: string; target: ReturnType<typeof receiver>; uuid: string; earlier: readonly Received[] };
+beforeAll(async () => {
+  const [directory, target] = [keep(emptyDirectory()), receiver()];
+  writeFileSync(secretsKeyFile(directory), `${A}\n`, { mode: 0o600 });
+  await using server = await hookServer({}, directory);
+  const uuid = await server.register(target.url);
+  await newSecret(server);
+  server.feed(blocks(0, 2));
+  await server.untilDrained(uuid);
+  delivered = { directory, target, uuid, earlier: [...target.received] };
+});
+afterAll(() => delivered.target[Symbol.dispose]());
+
 test.each(Object.entries(DAMAGES))(
   'with a key that %s, the server starts, and deliveries wait for a new secret',
   async (_, { damage, named, canMake }) => {
-    using directory = emptyDirectory();
+    const { target, uuid } = delivered;
+    using directory = copyOf({ path: delivered.directory });
     using files = dataDirectory();
-    using target = receiver();
+    target.received.splice(0, Number.POSITIVE_INFINITY, ...delivered.earlier);
     const file = named === undefined ? secretsKeyFile(directory.path) : join(files.path, 'named.key');
-    mkdirSync(directory.path, { recursive: true });
-    mkdirSync(files.path, { recursive: true });
-    writeFileSync(file, `${A}\n`, { mode: 0o600 });
+    if (named !== undefined) renameSync(secretsKeyFile(directory.path), file);
     const settings = named === undefined ? {} : { clusterKey: file };
-    let uuid: string;
-    {
-      await using server = await hookServer(settings, directory.path);
-      uuid = await server.register(target.url);
-      await newSecret(server);
-      server.feed(blocks(0, 2));
-      await server.untilDrained(uuid);
-    }
     const { length: earlier } = target.received;
     damage(file);
     await using server = await hookServer(settings, directory.path);

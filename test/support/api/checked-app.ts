@@ -50,12 +50,14 @@ export function withCheckedResponses<App extends AnyElysia>(app: App): App {
     responses: lazy(() => (hooks as { detail?: { responses?: Responses } }).detail?.responses),
   }));
   type MatchingRoute = (typeof routes)[number];
+  /** Routes by their number of segments; null for those that end with `*`. */
+  const byLength = Map.groupBy(routes, ({ segments }) => (segments.at(-1) === '*' ? null : segments.length));
 
   /** Returns the route of a path; undefined if there is none. */
   function routeOf(method: string, path: string): MatchingRoute | undefined {
     const segments = path.replace(/\/$/, '').split('/');
     let best: { route: MatchingRoute; ranked: string } | undefined;
-    for (const route of routes) {
+    for (const route of [...(byLength.get(segments.length) ?? []), ...(byLength.get(null) ?? [])]) {
       if (route.method !== method && route.method !== 'ALL') continue;
       const ranked = rank(route.segments, segments);
       if (ranked !== null && (best === undefined || ranked < best.ranked)) best = { route, ranked };
