@@ -2,13 +2,14 @@
  * Logs of several contracts: every list equals a filter over all logs of the chain, whatever forks the chain had, and
  * whichever way its pages are read.
  */
-import { Database } from 'bun:sqlite';
+import type { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { type ClarityValue, decodeClarity } from '../../src/codec/clarity.ts';
 import { clarity } from '../../src/codec/clarity-encode.ts';
 import { toHex } from '../../src/codec/hex.ts';
 import { conditionOf } from '../../src/codec/value-condition.ts';
+import { type Connection, openToRead } from '../../src/store/files/connection.ts';
 import { indexPath } from '../../src/store/files/database.ts';
 import type { FieldFilter, LoggingContracts, LogsFilter, ValueIndexChoice } from '../../src/store/model/contract.ts';
 import type { Cursor, Page } from '../../src/store/model/page.ts';
@@ -39,8 +40,8 @@ interface Plain {
   value: Uint8Array;
 }
 
-const indexOf = ({ directory }: Pick<OpenIngest, 'directory'>): Database =>
-  new Database(indexPath(directory), { readonly: true });
+/** Opens the index. Such a connection compiles only the statements that a test uses. */
+const indexOf = ({ directory }: Pick<OpenIngest, 'directory'>): Connection => openToRead(indexPath(directory));
 
 /** All logs, newest first. */
 const allOf = (db: Database): Plain[] =>
@@ -221,7 +222,7 @@ test('lists equal a filter over all logs, in both orders, with blocks, forks and
       const start = draw(events.length + 1);
       using directory = ingestOf(events.slice(0, start).map(received));
       using open = openAt(directory.path, { valueIndexes: indexed, valueIndexRows: 3 });
-      using db = new Database(indexPath(directory.path), { readonly: true });
+      using db = indexOf(open);
       for (const event of events.slice(start)) {
         if (draw(2) === 0) batchOf(open);
         open.ingest.receive(received(event));

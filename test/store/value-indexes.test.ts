@@ -15,6 +15,7 @@ import { conditionOf } from '../../src/codec/value-condition.ts';
 import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { silentMachine } from '../../src/hooks/machine.ts';
+import { openToRead } from '../../src/store/files/connection.ts';
 import { indexPath } from '../../src/store/files/database.ts';
 import type { IngestOptions } from '../../src/store/ingest/ingest.ts';
 import { type LocalWrite, startValueIndexing, type ValueIndexEvent } from '../../src/store/ingest/value-indexes.ts';
@@ -297,7 +298,7 @@ test('lists by decoded values equal a filter over all of them, with blocks, fork
         if (draw(2) === 0) batch(open);
         open.ingest.receive(received(event));
       }
-      using db = new Database(indexPath(directory.path), { readonly: true });
+      using db = openToRead(indexPath(directory.path));
       seen.add('lists', await compareLists(db, draw, 4));
       buildAll(open);
       seen.add('lists', await compareLists(db, draw, 4));
@@ -327,7 +328,7 @@ describe('of a chain', () => {
     open = openNew({ valueIndexes: [], valueIndexRows: 7 });
     for (const event of events) open.ingest.apply(received(event));
     open.ingest.commit();
-    db = new Database(indexPath(open.directory), { readonly: true });
+    db = openToRead(indexPath(open.directory));
     read = readerIn(db, { values: { ...VALUE_SEARCH_LIMITS, unindexed: FEW } });
     const logs = allOf(db).filter((row) => row.subject === 'logs' && row.contract === pox);
     const newest = decodedAt(logs[0]!, 'topic');
@@ -407,7 +408,7 @@ describe('of a chain', () => {
     expect(entries()).toEqual(before);
     expect(problemsIn(open.directory, { deep: silentMachine })).toEqual([]);
     db.close();
-    db = new Database(indexPath(open.directory), { readonly: true });
+    db = openToRead(indexPath(open.directory));
     read = readerIn(db, { values: { ...VALUE_SEARCH_LIMITS, unindexed: FEW } });
   });
 
@@ -480,7 +481,7 @@ test("a contract that doesn't exist yet is indexed from its first log, with any 
   open.ingest.receive(first.event);
   expect(buildAll(open)).toBe(2);
   open.ingest.receive(second.event);
-  using db = new Database(indexPath(open.directory), { readonly: true });
+  using db = openToRead(indexPath(open.directory));
   const read = readerIn(db, { values: { ...VALUE_SEARCH_LIMITS, unindexed: 0 } });
   const find = async (path: string, text: string) =>
     (await search(read, logsOf(PRINTER), [field(path, text)], ALL)(50, null)).items.map(({ eventIndex }) => eventIndex);
@@ -541,7 +542,7 @@ test('a page continues from its cursor even if a fork removed the items around i
   using open = openNew({ valueIndexes: [logsOf(PRINTER)] });
   buildAll(open);
   for (const { event } of old) open.ingest.receive(event);
-  using db = new Database(indexPath(open.directory), { readonly: true });
+  using db = openToRead(indexPath(open.directory));
   const read = readerIn(db, { values: { ...VALUE_SEARCH_LIMITS, unindexed: 0 } });
   for (const condition of ['gte:1', 'lte:100']) {
     const page = search(read, logsOf(PRINTER), [field('at', condition)], ALL);
