@@ -33,7 +33,7 @@ let db: Database;
 /** Newest first. */
 let transactions: TransactionDetail[];
 beforeAll(() => {
-  const events = devnetEvents({ seed: 8, blocks: 120, transactionsPerBlock: 8, forkEvery: 15 });
+  const events = devnetEvents({ seed: 8, blocks: 80, transactionsPerBlock: 8, forkEvery: 15 });
   directory = ingestOf([...events].map(received));
   db = new Database(indexPath(directory.path));
   const result = transactionSearch(db, detailsOf(db))(NO_FILTER, NEWEST, 10_000, 0, models);
