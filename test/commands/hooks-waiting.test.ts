@@ -90,7 +90,7 @@ test('retry sends the failed delivery at once, and skip drops it', async () => {
   await until(async () => ![null, delivery].includes(await next()));
   const second = (await next())!;
   target.answer = () => new Response('ok');
-  expect(await outputOf(() => skip(connection, uuid, TEXT))).toBe(`${second}\n`);
+  expect(await outputOf(() => skip(connection, uuid, TEXT))).toBe(`Dropped delivery ${second}.\n`);
   await drained();
   expect(target.received.filter(({ headers }) => headers['webhook-id'] === second)).toHaveLength(1);
   expect(await outputOf(() => retry(connection, uuid, TEXT))).toBe('No failed delivery blocks the chainhook.');
