@@ -1,4 +1,4 @@
-/** Shared parts of the client tests: a simulated chain behind the API, and the called paths. */
+/** Shared parts of the client tests: a simulated chain behind the API. */
 import createClient from 'openapi-fetch';
 import { lazy } from '../../src/base/cache.ts';
 import { systemClock } from '../../src/base/clock.ts';
@@ -26,14 +26,7 @@ export async function startTour() {
   const document = (await answer.json()) as { paths: Record<string, { get?: { deprecated?: boolean } }> };
   const fetch = (request: Request): Promise<Response> => Promise.resolve(app.handle(request));
   const client = createClient<paths>({ baseUrl: 'http://localhost', fetch });
-  /** Called paths, as the document names them. */
-  const visited = new Set<string>();
-  client.use({
-    onRequest: ({ schemaPath }) => {
-      visited.add(schemaPath);
-    },
-  });
-  return { client, fetch, document, visited };
+  return { client, fetch, document };
 }
 
 /** Body of an answer; an error fails the test with its text. */

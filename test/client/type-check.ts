@@ -55,11 +55,19 @@ const formOf = (value: unknown): string =>
     return part;
   });
 
-/** Removes list items with the same form as an earlier item: the compiler would report the same for them. */
-function vary(value: unknown): unknown {
-  if (Array.isArray(value)) return [...new Map(value.map(vary).map((item) => [formOf(item), item])).values()];
+/**
+ * Removes list items with the same form as an earlier item at the same place: the compiler would report the same for them.
+ * @param seen places and forms of the earlier items
+ */
+function vary(value: unknown, seen: Set<string>, place = ''): unknown {
+  if (Array.isArray(value))
+    return value
+      .map((item) => vary(item, seen, `${place}[]`))
+      .filter((item) => seen.size < seen.add(`${place} ${formOf(item)}`).size);
   if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, vary(member)]));
+  return Object.fromEntries(
+    Object.entries(value).map(([name, member]) => [name, vary(member, seen, `${place}.${name}`)]),
+  );
 }
 
 /**
@@ -67,12 +75,14 @@ function vary(value: unknown): unknown {
  * valid. The compiler checks imported files only as far as it needs.
  */
 export function typeErrors(imports: string, bodies: readonly Typed[]): string[] {
-  const different = [
-    ...new Map(bodies.map(({ type, body }) => [`${type} ${formOf(vary(body))}`, { type, body }])).values(),
-  ];
-  const lines = different.map(
-    ({ type, body }, index) => `export const b${index}: ${type} = ${JSON.stringify(vary(body))};`,
-  );
+  const seenOf = new Map<string, Set<string>>();
+  const varied = bodies.map(({ type, body }) => {
+    const seen = seenOf.get(type) ?? new Set();
+    seenOf.set(type, seen);
+    return { type, body: vary(body, seen) };
+  });
+  const different = [...new Map(varied.map((one) => [`${one.type} ${formOf(one.body)}`, one])).values()];
+  const lines = different.map(({ type, body }, index) => `export const b${index}: ${type} = ${JSON.stringify(body)};`);
   const program = programOf({ [FILE]: [imports, ...lines].join('\n') }, LIBRARY);
   const file = program.getSourceFile(FILE);
   return ts.getPreEmitDiagnostics(program, file).map(({ start, messageText }) => {
