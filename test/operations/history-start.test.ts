@@ -192,15 +192,6 @@ const LOWEST = 2;
 const refused = () => new Response('', { status: 401 });
 const away = () => new Response('', { status: 503 });
 
-test('with a token, a history starts below the tip, and every block up to the tip is filled', async () => {
-  await using server = await startBeside(130);
-  await until(() => server.logged.some(isFilled));
-  await server.post(server.grow());
-  await until(async () => (await server.state()).height === 131);
-  expect((await server.state()).from).toBe(30);
-  expect(starts(server.logged)).toMatchObject([{ from_height: 30, to_height: 130 }]);
-});
-
 test('a history starts below the tip of a node that starts after Stackside', async () => {
   let isUp = false;
   await using server = await startBeside(14, () => (isUp ? undefined : away()));
