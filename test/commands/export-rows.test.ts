@@ -22,7 +22,7 @@ import { views } from '../../src/store/views/views.ts';
 import { ingestOf, received, simulatedEvents } from '../support/data/ingest.ts';
 import { beginnings } from '../support/events/beginning.ts';
 
-const options = { seed: 2, blocks: 40, accounts: 8, transactionsPerBlock: 4 };
+const options = { seed: 2, blocks: 24, accounts: 8, transactionsPerBlock: 4 };
 const directory = ingestOf(simulatedEvents(options), { views: true });
 const db = new Database(indexPath(directory.path), { readonly: true });
 const printed: string[] = [];
@@ -115,7 +115,7 @@ test('two exports by height contain the same rows as one full export, for each v
   for (const { name, order } of ranged) {
     const lines = (from: number | null, to: number | null) =>
       outputOf(csv, name, { from, to }).toString().split('\r\n');
-    const [head, ...parts] = [...lines(null, 20).slice(0, -1), ...lines(21, null).slice(1, -1)];
+    const [head, ...parts] = [...lines(null, 12).slice(0, -1), ...lines(13, null).slice(1, -1)];
     const [wholeHead, ...whole] = lines(null, null).slice(0, -1);
     expect([name, head]).toEqual([name, wholeHead]);
     expect([name, order.length > 0 ? parts : parts.sort()]).toEqual([name, order.length > 0 ? whole : whole.sort()]);
@@ -123,16 +123,16 @@ test('two exports by height contain the same rows as one full export, for each v
 });
 
 test('an export prints its blocks and the height to continue from', async () => {
-  const first = await exportTo('first.csv', { table: 'v1_events', toHeight: 20 });
-  expect(first.printed).toMatch(/ rows of blocks 1 to 20 \(0x[0-9a-f]{64}\); continue with --from-height 21\n$/);
-  expect(first.bytes).toEqual(outputOf(encoderOf('csv', false), 'v1_events', { from: 0, to: 20 }));
-  const second = await exportTo('second.parquet', { table: 'v1_events', fromHeight: 21 });
-  expect(second.printed).toContain(' of blocks 21 to 40 (0x');
-  expect(second.bytes).toEqual(outputOf(parquet, 'v1_events', { from: 21, to: 40 }));
+  const first = await exportTo('first.csv', { table: 'v1_events', toHeight: 12 });
+  expect(first.printed).toMatch(/ rows of blocks 1 to 12 \(0x[0-9a-f]{64}\); continue with --from-height 13\n$/);
+  expect(first.bytes).toEqual(outputOf(encoderOf('csv', false), 'v1_events', { from: 0, to: 12 }));
+  const second = await exportTo('second.parquet', { table: 'v1_events', fromHeight: 13 });
+  expect(second.printed).toContain(' of blocks 13 to 24 (0x');
+  expect(second.bytes).toEqual(outputOf(parquet, 'v1_events', { from: 13, to: 24 }));
 });
 
 describe('a partial history', () => {
-  const [beginning] = beginnings([...devnetEvents({ ...options, forkEvery: 0 })]).filter(({ height }) => height === 21);
+  const [beginning] = beginnings([...devnetEvents({ ...options, forkEvery: 0 })]).filter(({ height }) => height === 13);
   const partial = ingestOf(beginning!.events.map(received), { views: true });
   afterAll(() => partial[Symbol.dispose]());
 
@@ -144,14 +144,14 @@ describe('a partial history', () => {
 
   test('is named after an export', async () => {
     expect(await exportPartial('partial.csv', { table: 'v1_balances' })).toBe(
-      `${pathOf('partial.csv')}: 0 rows\nThe index starts at block 21: older rows and all balances are missing, and sums that need them are null.\n`,
+      `${pathOf('partial.csv')}: 0 rows\nThe index starts at block 13: older rows and all balances are missing, and sums that need them are null.\n`,
     );
   });
 
   test('an export of older blocks names the first block', async () => {
-    const exporting = exportPartial('older.csv', { table: 'v1_events', toHeight: 20 });
+    const exporting = exportPartial('older.csv', { table: 'v1_events', toHeight: 12 });
     await expect(exporting).rejects.toMatchObject({
-      message: 'The index has none of these blocks: it starts at height 21.',
+      message: 'The index has none of these blocks: it starts at height 13.',
       remedy: 'Give higher heights.',
     });
   });
@@ -243,7 +243,7 @@ test.each<[string, Omit<ExportOptions, 'overwrite' | 'output'>, string]>([
     { table: 'v1_blocks', fromHeight: 9, toHeight: 8 },
     '--from-height 9 is above --to-height 8.',
   ],
-  ['heights above the tip', { table: 'v1_blocks', fromHeight: 41 }, 'none of these blocks: it ends at height 40.'],
+  ['heights above the tip', { table: 'v1_blocks', fromHeight: 25 }, 'none of these blocks: it ends at height 24.'],
   [
     'a query that fails while it runs',
     { query: 'SELECT abs(height - 9223372036854775807 - 2) FROM blocks' },

@@ -13,7 +13,7 @@ import { everything, tables } from '../support/data/tables.ts';
 import { beginnings } from '../support/events/beginning.ts';
 import { type ImportResult, importFiles, type Row, rowsOf, writeRecording } from './recordings.ts';
 
-const events = simulatedEvents({ seed: 4, blocks: 40, accounts: 8, transactionsPerBlock: 2, forkEvery: 6 });
+const events = simulatedEvents({ seed: 4, blocks: 18, accounts: 8, transactionsPerBlock: 2, forkEvery: 6 });
 const HALF = events.length >> 1;
 /** A directory with the first half of the events. */
 const half = ingestOf(events.slice(0, HALF));

@@ -51,8 +51,8 @@ async function picture(set: string, api: string, paths: Readonly<Record<string, 
 /** The pages of a demo. */
 async function ofDemo(): Promise<void> {
   await using server = await demo({ pastBlocks: '160' });
-  await server.steer('/stackside/v1/devnet/mine', { count: 3 });
-  await server.steer('/stackside/v1/devnet/fork', { depth: 2 });
+  await server.steer('mine', { count: 3 });
+  await server.steer('fork', { depth: 2 });
   const hook = await waitingHook(server);
   const pending = (await listed(server, '/extended/v3/mempool/transactions?limit=1'))[0]?.tx_id ?? '';
   const paths = await pathsOfPages(server, { hook, pending });

@@ -109,7 +109,7 @@ browserTest('contract logs appear as they are printed, and link to their transac
   const { page, complaints } = visited;
   await page.getByText('No log matches').waitFor();
   const call = { contract, function: 'mark', arguments: ['0x02000000020102', '(some u7)'] };
-  const { tx_id: id } = await server.steer('/stackside/v1/devnet/call', call);
+  const { tx_id: id } = await server.steer('call', call);
   const logs = page.getByRole('table', { name: 'Logs' });
   await logs.waitFor();
   await logs.locator(`a[title="${id}"]`).click();
@@ -123,7 +123,7 @@ browserTest(
     const { address, private_key: senderKey } = (
       await server.post<{ address: string; private_key: string }>('/stackside/v1/devnet/account', { name: 'payer' })
     ).body;
-    await server.steer('/stackside/v1/devnet/fund', { address, amount: '1000000' });
+    await server.steer('fund', { address, amount: '1000000' });
     const { tip } = await state(server);
     await using visited = await visit(`${server.api}/devnet`);
     const { page, complaints } = visited;
@@ -246,8 +246,8 @@ browserTest('ages follow the clock of the devnet, which begins in the past and c
   const { page, complaints } = visited;
   const ages = page.getByRole('table', { name: 'Blocks' }).locator('time');
   const { tip } = await state(server);
-  await server.steer('/stackside/v1/devnet/time', { seconds: 3 * 86_400 });
-  await server.steer('/stackside/v1/devnet/mine');
+  await server.steer('time', { seconds: 3 * 86_400 });
+  await server.steer('mine');
   await page.getByRole('link', { name: String(tip.height + 1), exact: true }).waitFor();
   // The newest block is new by the chain's clock, which is far behind the browser's.
   await until(async () => /^(just now|\d+ s ago)$/.test((await ages.first().textContent()) ?? ''));

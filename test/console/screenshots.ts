@@ -62,7 +62,7 @@ await using server = await demo(CHAIN, { clock: { ...systemClock, now: () => now
 await until(async () => (await server.json<Steered>('/stackside/v1/devnet')).tip.height >= Number(CHAIN.pastBlocks));
 now = ((await server.json<Steered>('/stackside/v1/devnet')).tip.time + 2) * 1000;
 // The console compares the chain's clock with the time of the last event.
-await server.steer('/stackside/v1/devnet/mine');
+await server.steer('mine');
 
 const results = await listed(server, '/extended/v3/transactions?limit=50');
 const call = results.find(

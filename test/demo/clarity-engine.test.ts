@@ -118,7 +118,7 @@ test('an engine that ends while it tries a changed contract is reported, and the
     problem: expect.stringContaining('The Clarity engine ended with code 3.'),
   });
   expect((await server.json<Steered>('/stackside/v1/devnet')).tip).toEqual(tip);
-  expect((await server.steer('/stackside/v1/devnet/mine')).blocks[0]?.height).toBe(tip.height + 1);
+  expect((await server.steer('mine')).blocks[0]?.height).toBe(tip.height + 1);
 });
 
 test('a changed contract is deployed again, and the transactions after it are mined again and counted', async () => {

@@ -493,25 +493,25 @@ describeWith('Clarity', hasClarity, () => {
     const before = await sold();
     await call({ contractName: 'shop', functionName: 'buy', functionArgs: [Cl.uint(9)] });
     const after = await sold();
-    const { orphaned, blocks } = await server.steer('/stackside/v1/devnet/fork', { depth: 1 });
+    const { orphaned, blocks } = await server.steer('fork', { depth: 1 });
     expect([orphaned.length, blocks.length]).toEqual([1, 2]);
     expect(await sold()).toBe(before);
-    await server.steer('/stackside/v1/devnet/mine', {});
+    await server.steer('mine', {});
     expect(await sold()).toBe(after);
   });
 
   test("contracts read the chain's heights and times, across Bitcoin blocks and steps in time", async () => {
-    for (const [path, body] of [
-      ['/stackside/v1/devnet/mine', { count: 2 }],
-      ['/stackside/v1/devnet/bitcoin', { count: 2 }],
-      ['/stackside/v1/devnet/time', { seconds: 1_800 }],
+    for (const [command, body] of [
+      ['mine', { count: 2 }],
+      ['bitcoin', { count: 2 }],
+      ['time', { seconds: 1_800 }],
     ] as const) {
-      await server.steer(path, body);
+      await server.steer(command, body);
       const { tip, bitcoin } = await server.json<{ tip: { height: number }; bitcoin: { height: number } }>(
         '/stackside/v1/devnet',
       );
       const heights = (await readOnly('shop', 'heights')) as { value: string }[];
-      expect([path, heights.map(({ value }) => Number(value))]).toEqual([path, [tip.height, bitcoin.height]]);
+      expect([command, heights.map(({ value }) => Number(value))]).toEqual([command, [tip.height, bitcoin.height]]);
     }
   });
 
@@ -520,14 +520,14 @@ describeWith('Clarity', hasClarity, () => {
     for (const seconds of [1, 609, 610, 1_805]) {
       const { tip, bitcoin } = await state();
       const until = tip.time + seconds;
-      await server.steer('/stackside/v1/devnet/time', seconds === 610 ? { until_time: until } : { seconds });
+      await server.steer('time', seconds === 610 ? { until_time: until } : { seconds });
       const after = await state();
       expect([seconds, after.tip.time - until < 10 && after.tip.time >= until]).toEqual([seconds, true]);
       // Never more blocks than the time needs: each Bitcoin block is ten minutes after its parent.
       expect(after.bitcoin.height - bitcoin.height).toBe(Math.floor((until - 10 - bitcoin.time) / 600));
     }
     // The contract sees the time of the Bitcoin block that the API returns.
-    await server.steer('/stackside/v1/devnet/mine', {});
+    await server.steer('mine', {});
     const { bitcoin } = await state();
     expect(Number(((await readOnly('shop', 'tenure')) as { value: string }).value)).toBe(bitcoin.time);
     const { burn_block_time: time } = await server.json<{ burn_block_time: number }>('/extended/v2/blocks/latest');
@@ -642,19 +642,19 @@ describeWith('Clarity', hasClarity, () => {
   });
 
   test('a Bitcoin block that a fork took back counts again', async () => {
-    await server.steer('/stackside/v1/devnet/bitcoin', {});
-    await server.steer('/stackside/v1/devnet/fork', { depth: 1 });
+    await server.steer('bitcoin', {});
+    await server.steer('fork', { depth: 1 });
     const { bitcoin } = await server.json<Steered>('/stackside/v1/devnet');
-    const steered = await server.steer('/stackside/v1/devnet/bitcoin', { until_height: bitcoin.height + 2 });
+    const steered = await server.steer('bitcoin', { until_height: bitcoin.height + 2 });
     expect(steered.bitcoin_blocks.map(({ height }) => height)).toEqual([bitcoin.height + 1, bitcoin.height + 2]);
     expect((await server.json<Steered>('/stackside/v1/devnet')).bitcoin.height).toBe(bitcoin.height + 2);
   });
 
   test('Bitcoin blocks that a fork took back come again one by one, as contracts count them', async () => {
-    await server.steer('/stackside/v1/devnet/bitcoin', { count: 3 });
-    await server.steer('/stackside/v1/devnet/fork', { depth: 3 });
+    await server.steer('bitcoin', { count: 3 });
+    await server.steer('fork', { depth: 3 });
     for (let tenure = 0; tenure < 4; tenure += 1) {
-      await server.steer('/stackside/v1/devnet/bitcoin');
+      await server.steer('bitcoin');
       const { tip, bitcoin } = await server.json<Steered>('/stackside/v1/devnet');
       const heights = (await readOnly('shop', 'heights')) as { value: string }[];
       expect(heights.map(({ value }) => Number(value))).toEqual([tip.height, bitcoin.height]);
@@ -664,12 +664,12 @@ describeWith('Clarity', hasClarity, () => {
   test("a snapshot reverts the contracts' changes, and stays for the next test", async () => {
     const sold = async () =>
       (await server.json<{ data: string }>(`/v2/data_var/${DEPLOYER.address}/shop/sold?proof=0`)).data;
-    await server.steer('/stackside/v1/devnet/snapshot', { name: 'shop' });
+    await server.steer('snapshot', { name: 'shop' });
     const before = await sold();
     for (const units of [3, 4]) {
       const { tx_status } = await call({ contractName: 'shop', functionName: 'buy', functionArgs: [Cl.uint(units)] });
       expect([tx_status, await sold()]).not.toEqual(['success', before]);
-      await server.steer('/stackside/v1/devnet/revert', { snapshot: 'shop' });
+      await server.steer('revert', { snapshot: 'shop' });
       expect(await sold()).toBe(before);
     }
   });
@@ -724,9 +724,9 @@ describeWith('Clarity', hasClarity, () => {
       return Promise.all(paths.map(async (path) => (await fresh.get(path)).status));
     };
     expect(await statuses()).toEqual([200, 200]);
-    const { pending } = await fresh.steer('/stackside/v1/devnet/fork', { depth: 2 });
+    const { pending } = await fresh.steer('fork', { depth: 2 });
     expect([pending.length, await statuses()]).toEqual([2, [404, 404]]);
-    await fresh.steer('/stackside/v1/devnet/mine');
+    await fresh.steer('mine');
     expect(await statuses()).toEqual([200, 200]);
   });
 
@@ -789,7 +789,7 @@ describeWith('Clarity', hasClarity, () => {
         failure: null,
       });
       // The fork builds the engine's chains again.
-      await server.steer('/stackside/v1/devnet/fork', { depth: 1 });
+      await server.steer('fork', { depth: 1 });
       expect((await callPlainly('vault', 'plain')).failure?.place).toMatchObject({ line: 16 });
     });
   });

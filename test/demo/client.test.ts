@@ -32,7 +32,7 @@ const tokenSource = templates.find(({ name }) => name === 'token')!.source;
 let server: Demo;
 beforeAll(async () => {
   server = await demo();
-  await server.steer('/stackside/v1/devnet/fund', { address: sender, amount: '1000000000' });
+  await server.steer('fund', { address: sender, amount: '1000000000' });
 });
 afterAll(() => server[Symbol.asyncDispose]());
 
@@ -50,7 +50,7 @@ async function mine(transaction: StacksTransactionWire): Promise<TransactionJson
   const id = transaction.txid();
   expect(await broadcastTransaction({ transaction, ...options() })).toEqual({ txid: id });
   expect((await transactionJson(id)).tx_status).toBe('pending');
-  const { blocks } = await server.steer('/stackside/v1/devnet/mine');
+  const { blocks } = await server.steer('mine');
   expect(blocks[0]?.transactions).toEqual([`0x${id}`]);
   return transactionJson(id);
 }

@@ -34,17 +34,17 @@ test('a revert of more than 150 Bitcoin blocks is delivered as a rollback, even 
     action: { type: 'http_post', url: `${receiver.url}` },
   });
   expect(status).toBe(200);
-  await server.steer('/stackside/v1/devnet/snapshot');
-  const { block } = await server.steer('/stackside/v1/devnet/fund', {
+  await server.steer('snapshot');
+  const { block } = await server.steer('fund', {
     address: 'ST1SJ3DTE5DN7X54YDH5D64R3BCB6A2AG2ZQ8YPD5',
     amount: '1000',
   });
   await until(() => deliveries.length === 1, 'the delivery of the payment');
-  await server.steer('/stackside/v1/devnet/bitcoin', { count: 200 });
+  await server.steer('bitcoin', { count: 200 });
   const waiting = clock.waiting(RETENTION_MS);
   clock.pass(RETENTION_MS);
   await until(() => clock.waiting(RETENTION_MS) === waiting, 'the retention');
-  await server.steer('/stackside/v1/devnet/revert', { snapshot: 'default' });
+  await server.steer('revert', { snapshot: 'default' });
   await until(() => deliveries.some(({ event }) => event.rollback.length > 0), 'the delivery of the rollback');
   const hashes = deliveries.flatMap(({ event }) => event.rollback.map((orphan) => orphan.block_identifier.hash));
   expect(hashes).toContain(block.index_block_hash);

@@ -40,8 +40,8 @@ export interface Demo extends AsyncDisposable {
   json<T>(path: string): Promise<T>;
   /** Posts JSON to the API. @template T the expected type of the body */
   post<T = unknown>(path: string, body?: unknown): Promise<{ status: number; body: T }>;
-  /** Steers the demo, and expects that it succeeds. */
-  steer(path: string, body?: unknown): Promise<Steered>;
+  /** Steers the demo by the last part of a route, such as `mine`, and expects that it succeeds. */
+  steer(command: string, body?: unknown): Promise<Steered>;
 }
 
 /** Whether only `stackside devnet` has one of the settings. */
@@ -87,9 +87,9 @@ export async function demo(
       get: (path, init) => fetch(`${api}${path}`, init),
       json: async <T>(path: string) => (await fetch(`${api}${path}`)).json() as Promise<T>,
       post,
-      async steer(path, body) {
-        const { status, body: answer } = await post(path, body);
-        if (status !== 200) throw new Error(`${path}: ${status} ${JSON.stringify(answer)}`);
+      async steer(command, body) {
+        const { status, body: answer } = await post(`/stackside/v1/devnet/${command}`, body);
+        if (status !== 200) throw new Error(`${command}: ${status} ${JSON.stringify(answer)}`);
         return answer;
       },
       async [Symbol.asyncDispose]() {

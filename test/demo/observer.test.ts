@@ -19,7 +19,7 @@ test('a demo posts its events to --observer', async () => {
   await using server = await demo({ pastBlocks: '12', observer: observer.url.origin });
   const heights = () => received.filter(({ path }) => path === '/new_block').map(({ height }) => height);
   await until(() => heights().at(-1) === 12, 'the past blocks');
-  await server.steer('/stackside/v1/devnet/mine');
+  await server.steer('mine');
   await until(() => heights().at(-1) === 13, 'the next block');
   expect(heights()).toEqual(Array.from({ length: 14 }, (_, height) => height));
 });

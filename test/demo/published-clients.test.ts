@@ -43,9 +43,9 @@ let server: Demo;
 beforeAll(async () => {
   server = await demo({ traffic: '0' });
   for (const address of [stacker, pool, member]) {
-    await server.steer('/stackside/v1/devnet/fund', { address, amount: String(200_000n * STX) });
+    await server.steer('fund', { address, amount: String(200_000n * STX) });
   }
-  await server.steer('/stackside/v1/devnet/fund', { address: owner, amount: String(10_000n * STX) });
+  await server.steer('fund', { address: owner, amount: String(10_000n * STX) });
 });
 afterAll(() => server[Symbol.asyncDispose]());
 
@@ -60,7 +60,7 @@ interface TransactionJson {
 /** Mines the broadcast transaction. @returns its status and result */
 async function mine(result: { txid: string } | { error: string }): Promise<[string, string]> {
   if ('error' in result) throw new Error(JSON.stringify(result));
-  await server.steer('/stackside/v1/devnet/mine');
+  await server.steer('mine');
   const { tx_status, tx_result } = await server.json<TransactionJson>(`/extended/v1/tx/${result.txid}`);
   return [tx_status, tx_result.repr];
 }
@@ -144,7 +144,7 @@ test('a solo stacker stacks, increases and extends, and has its STX back at the 
   const { results } = await server.json<{ results: { name: string }[] }>(`/extended/v1/pox4/stacker/${stacker}`);
   expect(results.map(({ name }) => name)).toEqual(['stack-extend', 'stack-increase', 'stack-stx']);
 
-  await server.steer('/stackside/v1/devnet/cycle', { count: 4 });
+  await server.steer('cycle', { count: 4 });
   expect(await client.getStatus()).toEqual({ stacked: false });
   expect(await client.getAccountBalanceLocked()).toBe(0n);
 });
@@ -183,7 +183,7 @@ test("a pool stacks a member's delegation, makes a slot from it, and the member 
 
 test('pox-5 replaces pox-4 at its height, and the locks of pox-4 end', async () => {
   await using later = await demo({ pox5Height: '240', traffic: '0' });
-  await later.steer('/stackside/v1/devnet/fund', { address: stacker, amount: String(200_000n * STX) });
+  await later.steer('fund', { address: stacker, amount: String(200_000n * STX) });
   const client = stackingClient(stacker, later);
   const active = async () => {
     const { contract_id, contract_versions } = await client.getPoxInfo();
@@ -205,25 +205,25 @@ test('pox-5 replaces pox-4 at its height, and the locks of pox-4 end', async () 
     signerSignature: client.signPoxSignature({ ...agreed, topic: 'stack-stx', signerPrivateKey: signerKey }),
   };
   await client.stack(stacking);
-  await later.steer('/stackside/v1/devnet/bitcoin', { count: 240 - burnBlockHeight - 1 });
+  await later.steer('bitcoin', { count: 240 - burnBlockHeight - 1 });
   expect(await client.getAccountBalanceLocked()).toBe(100_000n * STX);
   const delegation = { amountMicroStx: STX, delegateTo: pool, privateKey: stackerKey };
   const call = await makeContractCall({
     ...client.getDelegateOptions({ ...delegation, contract: `${boot}.pox-4` }),
     senderKey: stackerKey,
   });
-  await later.steer('/stackside/v1/devnet/bitcoin', { count: 2 });
+  await later.steer('bitcoin', { count: 2 });
   expect<unknown>(await active()).toEqual([`${boot}.pox-5`, `${boot}.pox-5`, version]);
   expect(await client.getAccountBalanceLocked()).toBe(0n);
   const balance = await later.json<{ locked: string }>(`/extended/v1/address/${stacker}/stx`);
   expect(balance.locked).toBe('0');
   await broadcastTransaction({ transaction: call, network: 'testnet', client: { baseUrl: later.api } });
-  await later.steer('/stackside/v1/devnet/mine');
+  await later.steer('mine');
   expect(await later.json<object>(`/extended/v1/tx/${call.txid()}`)).toMatchObject({
     tx_status: 'abort_by_response',
     vm_error: expect.stringContaining('DefunctPoxContract'),
   });
-  await later.steer('/stackside/v1/devnet/cycle', { count: 1 });
+  await later.steer('cycle', { count: 1 });
   expect(await later.json<object>('/extended/v2/pox/cycles/13')).toMatchObject({ cycle_number: 13 });
   const read = { contractAddress: boot, contractName: 'pox-5', senderAddress: stacker, client: { baseUrl: later.api } };
   const info = await fetchCallReadOnlyFunction({ ...read, functionName: 'get-pox-info', functionArgs: [] });

@@ -44,7 +44,7 @@ async function devnet(settings: Record<string, string>, isReal = true): Promise<
     present: () => present,
     state,
     async send() {
-      await server.steer('/stackside/v1/devnet/transfer', { recipient, amount: '1' });
+      await server.steer('transfer', { recipient, amount: '1' });
       return (await state()).tip;
     },
     async [Symbol.asyncDispose]() {
@@ -71,15 +71,15 @@ test('a project mines nothing while time passes, and the next transaction has th
 
 test('advance adds to the time of a project, and a snapshot that is reverted to takes it back', async () => {
   await using chain = await devnet({});
-  await chain.server.steer('/stackside/v1/devnet/snapshot');
+  await chain.server.steer('snapshot');
   const before = await chain.state();
-  await chain.server.steer('/stackside/v1/devnet/time', { seconds: DAY });
+  await chain.server.steer('time', { seconds: DAY });
   chain.wait(HOUR);
   const later = await chain.send();
   expect(Math.abs(later.time - (chain.present() + DAY))).toBeLessThan(10);
   for (const expectedOrphans of [later.height - before.tip.height, null]) {
     if (expectedOrphans === null) await chain.send();
-    const { orphaned } = await chain.server.steer('/stackside/v1/devnet/revert', { snapshot: 'default' });
+    const { orphaned } = await chain.server.steer('revert', { snapshot: 'default' });
     if (expectedOrphans !== null) expect(orphaned).toHaveLength(expectedOrphans);
     const { tip, bitcoin } = await chain.state();
     expect(bitcoin.height).toBe(before.bitcoin.height);
@@ -87,7 +87,7 @@ test('advance adds to the time of a project, and a snapshot that is reverted to 
     expect(tip.time).toBe(before.tip.time + 10 * (tip.height - before.tip.height));
   }
   // The next Bitcoin block replaces the one that the revert removed.
-  const { bitcoin_blocks: bitcoinBlocks } = await chain.server.steer('/stackside/v1/devnet/bitcoin');
+  const { bitcoin_blocks: bitcoinBlocks } = await chain.server.steer('bitcoin');
   expect(bitcoinBlocks.map(({ height }) => height)).toEqual([before.bitcoin.height + 1]);
   const indexed = await chain.server.json<{ results: { burn_block_height: number; burn_block_hash: string }[] }>(
     '/extended/v2/burn-blocks?limit=1',
@@ -103,11 +103,11 @@ test('blocks without a project have exactly the time of this machine', async () 
   await using chain = await devnet({}, false);
   chain.wait(HOUR);
   expect((await chain.send()).time).toBe(START + HOUR);
-  await chain.server.steer('/stackside/v1/devnet/snapshot');
-  await chain.server.steer('/stackside/v1/devnet/time', { seconds: DAY });
+  await chain.server.steer('snapshot');
+  await chain.server.steer('time', { seconds: DAY });
   chain.wait(HOUR);
   expect((await chain.send()).time).toBe(START + 2 * HOUR + DAY);
-  await chain.server.steer('/stackside/v1/devnet/revert', { snapshot: 'default' });
+  await chain.server.steer('revert', { snapshot: 'default' });
   chain.wait(HOUR);
   expect((await chain.send()).time).toBe(START + 3 * HOUR);
 });
@@ -118,7 +118,7 @@ test('a project with a block time mines at the interval, also if commands come m
   const { tip } = await chain.state();
   await until(() => clock.waiting(INTERVAL_MS) === 1, 'the wait for the next block');
   // A command interrupts the wait, but the block is still due at the same time.
-  await server.steer('/stackside/v1/devnet/snapshot');
+  await server.steer('snapshot');
   await until(() => clock.waiting(INTERVAL_MS) === 1, 'the same wait');
   chain.wait(30);
   clock.pass(INTERVAL_MS);
@@ -138,7 +138,7 @@ test.each([
     await using server = await demo({ clarity: project.path, interval, automine });
     const senderKey = `${'33'.repeat(32)}01`;
     const address = getAddressFromPrivateKey(senderKey, 'testnet');
-    await server.steer('/stackside/v1/devnet/fund', { address, amount: '1000000' });
+    await server.steer('fund', { address, amount: '1000000' });
     const common = { network: 'testnet', client: { baseUrl: server.api } } as const;
     const transaction = await makeSTXTokenTransfer({ recipient, amount: 5, fee: 400, senderKey, ...common });
     await broadcastTransaction({ transaction, ...common });

@@ -29,8 +29,7 @@ const wide = (amount: bigint): string => `0x${amount.toString(16).padStart(32, '
 let server: Demo;
 beforeAll(async () => {
   server = await demo();
-  for (const address of [sender, funded!.address])
-    await server.steer('/stackside/v1/devnet/fund', { address, amount: String(FUNDS) });
+  for (const address of [sender, funded!.address]) await server.steer('fund', { address, amount: String(FUNDS) });
   const deployed = await makeContractDeploy({
     contractName: 'empty',
     codeBody: '(define-public (nothing (number uint)) (ok number))',
@@ -39,7 +38,7 @@ beforeAll(async () => {
     senderKey,
     network: 'testnet',
   });
-  await server.steer('/stackside/v1/devnet/mine', { transactions: [deployed.serialize()] });
+  await server.steer('mine', { transactions: [deployed.serialize()] });
 });
 afterAll(() => server[Symbol.asyncDispose]());
 
@@ -152,7 +151,7 @@ test('transactions that only miners make are rejected', async () => {
 
 test('a deployment with malformed source is mined, and fails', async () => {
   const flawed = await deploy('(define-public (a)', { contractName: 'flawed' });
-  const { blocks } = await server.steer('/stackside/v1/devnet/mine', { transactions: [flawed.serialize()] });
+  const { blocks } = await server.steer('mine', { transactions: [flawed.serialize()] });
   expect(blocks[0]?.transactions).toEqual([`0x${flawed.txid()}`]);
   const json = await server.json<object>(`/extended/v1/tx/0x${flawed.txid()}`);
   expect(json).toMatchObject({ tx_status: 'abort_by_response', vm_error: expect.stringContaining('left opened') });
@@ -267,8 +266,8 @@ test('an account has empty proofs by default, and the state at a requested block
   const { tip } = await server.json<{ tip: { index_block_hash: string } }>('/stackside/v1/devnet');
   const before = await server.json<object>(`/v2/accounts/${funded!.address}`);
   expect(before).toMatchObject({ balance_proof: '', nonce_proof: '' });
-  await server.steer('/stackside/v1/devnet/mine');
-  await server.steer('/stackside/v1/devnet/fund', { address: funded!.address, amount: '1' });
+  await server.steer('mine');
+  await server.steer('fund', { address: funded!.address, amount: '1' });
   expect(await server.json<object>(`/v2/accounts/${funded!.address}`)).not.toEqual(before);
   const then = await server.json<object>(`/v2/accounts/${funded!.address}?tip=${tip.index_block_hash.slice(2)}`);
   expect(then).toEqual(before);

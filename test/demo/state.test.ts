@@ -38,7 +38,7 @@ describeWith('Clarity', hasClarity, () => {
 
   const start = (settings: Record<string, string> = {}) => demo({ clarity: project.path, state: file, ...settings });
   const call = (server: Demo, name: string, sender: string) =>
-    server.steer(`${DEVNET}/call`, { contract: 'counter', function: name, sender });
+    server.steer('call', { contract: 'counter', function: name, sender });
   const count = async (server: Demo) => {
     const { body } = await server.post<{ repr: string }>(`${DEVNET}/read`, { contract: 'counter', function: 'now' });
     return body.repr;
@@ -60,14 +60,14 @@ describeWith('Clarity', hasClarity, () => {
     {
       await using server = await start({ automine: 'false' });
       await call(server, 'go', 'wallet_1');
-      await server.steer(`${DEVNET}/snapshot`, { name: 'one' });
+      await server.steer('snapshot', { name: 'one' });
       await call(server, 'fail', 'wallet_1');
       await call(server, 'go', 'wallet_1');
-      await server.steer(`${DEVNET}/fork`, { depth: 1 });
-      await server.steer(`${DEVNET}/time`, { seconds: 3_600 });
-      const { address } = (await server.steer(`${DEVNET}/account`, { name: 'alice' })) as never as { address: string };
-      await server.steer(`${DEVNET}/fund`, { address, amount: '5000000' });
-      await server.steer(`${DEVNET}/balance`, { address, amount: '70', asset: GOLD });
+      await server.steer('fork', { depth: 1 });
+      await server.steer('time', { seconds: 3_600 });
+      const { address } = (await server.steer('account', { name: 'alice' })) as never as { address: string };
+      await server.steer('fund', { address, amount: '5000000' });
+      await server.steer('balance', { address, amount: '70', asset: GOLD });
       before = await stateOf(server);
     }
     await using server = await start({ automine: 'false' });
@@ -84,11 +84,11 @@ describeWith('Clarity', hasClarity, () => {
       'u2',
       ['success', 'abort_by_response', 'success', 'success'],
     ]);
-    await server.steer(`${DEVNET}/transfer`, { recipient: DEPLOYER.address, amount: '1', sender: 'alice' });
+    await server.steer('transfer', { recipient: DEPLOYER.address, amount: '1', sender: 'alice' });
     const change = { address: DEPLOYER.address, amount: '31', asset: GOLD };
     const response = await server.post<{ message: string }>(`${DEVNET}/balance`, change);
     expect([response.status, response.body.message]).toEqual([400, expect.stringContaining('SupplyOverflow')]);
-    await server.steer(`${DEVNET}/revert`, { snapshot: 'one' });
+    await server.steer('revert', { snapshot: 'one' });
     expect(await count(server)).toBe('u1');
   });
 
@@ -171,15 +171,15 @@ describeWith('Clarity', hasClarity, () => {
     let before: Steered;
     {
       await using server = await demo(settings);
-      await server.steer(`${DEVNET}/call`, { contract: 'c-0', function: 'go', sender: 'wallet_1' });
+      await server.steer('call', { contract: 'c-0', function: 'go', sender: 'wallet_1' });
       const { tip } = await server.json<Steered>(DEVNET);
-      await server.steer(`${DEVNET}/fork`, { depth: tip.height - 1 });
+      await server.steer('fork', { depth: tip.height - 1 });
       before = await server.json<Steered>(DEVNET);
     }
     expect(before.pending).toHaveLength(29);
     await using server = await demo(settings);
     expect((await server.json<Steered>(DEVNET)).pending).toEqual(before.pending);
-    await server.steer(`${DEVNET}/mine`, {});
+    await server.steer('mine', {});
     expect((await server.json<Steered>(DEVNET)).pending).toEqual([]);
   });
 

@@ -18,7 +18,7 @@ const recipient = getAddressFromPrivateKey(recipientKey, 'testnet');
 let server: Demo;
 beforeAll(async () => {
   server = await demo();
-  await server.steer('/stackside/v1/devnet/fund', { address: sender, amount: '1000000000' });
+  await server.steer('fund', { address: sender, amount: '1000000000' });
 });
 afterAll(() => server[Symbol.asyncDispose]());
 
@@ -48,7 +48,7 @@ const statusOf = async (id: string) =>
 
 test('a mine request returns when the index has the empty block', async () => {
   const before = await state();
-  const { blocks } = await server.steer('/stackside/v1/devnet/mine', { count: 3 });
+  const { blocks } = await server.steer('mine', { count: 3 });
   expect(blocks.map(({ height }) => height)).toEqual([1, 2, 3].map((offset) => before.tip.height + offset));
   expect(blocks.flatMap(({ transactions }) => transactions)).toEqual([]);
   expect((await indexStatus()).chain_tip).toMatchObject({
@@ -63,9 +63,7 @@ test('transactions in a mine request are mined with pending ones, in nonce order
   const waiting = await sent({ nonce: nonce + 1 });
   expect((await state()).pending).toEqual([waiting]);
   const first = await sign({ nonce });
-  const { blocks } = await server.steer('/stackside/v1/devnet/mine', {
-    transactions: [last.serialize(), first.serialize()],
-  });
+  const { blocks } = await server.steer('mine', { transactions: [last.serialize(), first.serialize()] });
   expect(blocks[0]?.transactions).toEqual([`0x${first.txid()}`, waiting, `0x${last.txid()}`]);
   const response = await server.post<{ message: string }>('/stackside/v1/devnet/mine', {
     transactions: [first.serialize()],
@@ -75,10 +73,10 @@ test('transactions in a mine request are mined with pending ones, in nonce order
 });
 
 test('simulated users send transactions if a mine request sets traffic', async () => {
-  const { blocks } = await server.steer('/stackside/v1/devnet/mine', { traffic: 6 });
+  const { blocks } = await server.steer('mine', { traffic: 6 });
   expect(blocks[0]?.transactions.length).toBeGreaterThanOrEqual(6);
   // The users may have announced transactions for the next block.
-  await server.steer('/stackside/v1/devnet/mine');
+  await server.steer('mine');
 });
 
 test('a devnet without a project announces no transactions of simulated users', async () => {
@@ -92,45 +90,45 @@ test('a devnet logs no advice about its defaults and its node', async () => {
   const logged: LogEvent[] = [];
   const createLog = () => (event: LogEvent) => void logged.push(event);
   await using devnet = await demo({ automine: 'true' }, { ...realEnvironment, createLog });
-  await devnet.steer('/stackside/v1/devnet/mine');
+  await devnet.steer('mine');
   const events = logged.map(({ event }) => event);
   expect(events.filter((event) => event === 'setup_warning' || event === 'state_degraded')).toEqual([]);
 });
 
 test('a fork returns a transaction to the mempool, and the next block mines it again', async () => {
   const id = await sent();
-  const { blocks } = await server.steer('/stackside/v1/devnet/mine', { count: 2 });
+  const { blocks } = await server.steer('mine', { count: 2 });
   expect(await statusOf(id)).toBe('success');
-  const fork = await server.steer('/stackside/v1/devnet/fork', { depth: 2 });
+  const fork = await server.steer('fork', { depth: 2 });
   expect(fork.orphaned.map(({ index_block_hash }) => index_block_hash)).toEqual(
     blocks.map(({ index_block_hash }) => index_block_hash),
   );
   expect([fork.blocks.length, fork.pending]).toEqual([3, [id]]);
   expect((await indexStatus()).chain_tip.index_block_hash).toBe(fork.blocks.at(-1)!.index_block_hash);
   expect(await statusOf(id)).toBe('pending');
-  const mined = await server.steer('/stackside/v1/devnet/mine');
+  const mined = await server.steer('mine');
   expect(mined.blocks[0]?.transactions).toEqual([id]);
   expect(await statusOf(id)).toBe('success');
 });
 
 test('after a fork, broadcast transactions and those of simulated users are pending, and are mined again', async () => {
   const id = await sent();
-  const { blocks } = await server.steer('/stackside/v1/devnet/mine', { traffic: 2 });
+  const { blocks } = await server.steer('mine', { traffic: 2 });
   const ids = blocks[0]?.transactions ?? [];
   expect(ids.length).toBeGreaterThan(1);
-  const fork = await server.steer('/stackside/v1/devnet/fork');
+  const fork = await server.steer('fork');
   expect([fork.pending.length, fork.pending.sort()]).toEqual([ids.length, [...ids].sort()]);
   expect(ids).toContain(id);
   expect(await Promise.all(ids.map(statusOf))).toEqual(ids.map(() => 'pending'));
-  const mined = await server.steer('/stackside/v1/devnet/mine');
+  const mined = await server.steer('mine');
   expect(mined.blocks[0]?.transactions.sort()).toEqual(fork.pending.sort());
   expect((await state()).pending).toEqual([]);
 });
 
 test('a fork that is not longer stays orphaned', async () => {
-  await server.steer('/stackside/v1/devnet/mine', { count: 2 });
+  await server.steer('mine', { count: 2 });
   const { tip } = await state();
-  const fork = await server.steer('/stackside/v1/devnet/fork', { depth: 2, length: 2 });
+  const fork = await server.steer('fork', { depth: 2, length: 2 });
   expect([fork.blocks.length, fork.orphaned, fork.pending]).toEqual([2, [], []]);
   expect((await state()).tip).toEqual(tip);
   expect((await indexStatus()).chain_tip.index_block_hash).toBe(tip.index_block_hash);
@@ -149,9 +147,9 @@ test('a fork below the first block is rejected', async () => {
 
 test('a grant that a fork reverted is mined again with the next grant', async () => {
   const gift = { address: recipient, amount: '7000000' };
-  const first = await server.steer('/stackside/v1/devnet/fund', gift);
-  expect((await server.steer('/stackside/v1/devnet/fork', { depth: 1 })).pending).toEqual([first.tx_id]);
-  const second = await server.steer('/stackside/v1/devnet/fund', gift);
+  const first = await server.steer('fund', gift);
+  expect((await server.steer('fork', { depth: 1 })).pending).toEqual([first.tx_id]);
+  const second = await server.steer('fund', gift);
   expect(second.block.transactions).toEqual([first.tx_id, second.tx_id]);
 });
 
@@ -202,7 +200,7 @@ test('the node signs transfers, deployments and calls for named accounts, each i
     400,
     expect.stringContaining('The transaction is refused: NotEnoughFunds: {'),
   ]);
-  await server.steer('/stackside/v1/devnet/transfer', { recipient: address, amount: '9000000', memo: 'for alice' });
+  await server.steer('transfer', { recipient: address, amount: '9000000', memo: 'for alice' });
 
   const { contracts } = await server.json<{ contracts: { name: string; source: string }[] }>(
     '/stackside/v1/devnet/contracts',
@@ -251,7 +249,7 @@ test('a read-only function is called with literals, and an unknown account is na
   });
   const { faucet } = await state();
   const known = { sender: faucet.address, recipient, amount: '1' };
-  expect(await server.steer('/stackside/v1/devnet/transfer', known)).toMatchObject({ sender: faucet.address });
+  expect(await server.steer('transfer', known)).toMatchObject({ sender: faucet.address });
 });
 
 test.each([
@@ -311,14 +309,14 @@ test.each([
 
 test('a tenure starts with its Bitcoin block if tenures are requested, otherwise with the next block', async () => {
   const before = await state();
-  const steered = await server.steer('/stackside/v1/devnet/bitcoin', { count: 2 });
+  const steered = await server.steer('bitcoin', { count: 2 });
   expect(steered.blocks.map(({ tenure_height }) => tenure_height)).toEqual([
     before.tip.tenure_height + 1,
     before.tip.tenure_height + 2,
   ]);
-  const alone = await server.steer('/stackside/v1/devnet/bitcoin', { tenures: false });
+  const alone = await server.steer('bitcoin', { tenures: false });
   expect(alone.blocks).toEqual([]);
-  const { blocks } = await server.steer('/stackside/v1/devnet/mine');
+  const { blocks } = await server.steer('mine');
   expect(blocks[0]).toMatchObject({
     tenure_height: before.tip.tenure_height + 3,
     bitcoin_height: alone.bitcoin_blocks[0]?.height,
@@ -327,7 +325,7 @@ test('a tenure starts with its Bitcoin block if tenures are requested, otherwise
 
 test('a cycle request stops at the first block of the next cycle', async () => {
   const before = await state();
-  const { bitcoin_blocks, blocks } = await server.steer('/stackside/v1/devnet/cycle');
+  const { bitcoin_blocks, blocks } = await server.steer('cycle');
   expect([bitcoin_blocks.length, blocks.length]).toEqual([before.cycle.blocks_left, before.cycle.blocks_left]);
   const after = await state();
   expect(after.cycle).toMatchObject({ number: before.cycle.number + 1, blocks_left: 20 });
@@ -337,21 +335,21 @@ test('a cycle request stops at the first block of the next cycle', async () => {
 
 test('a time request moves the time of the next block forward', async () => {
   const before = await state();
-  await server.steer('/stackside/v1/devnet/time', { seconds: 86_400 });
-  const { blocks } = await server.steer('/stackside/v1/devnet/mine');
+  await server.steer('time', { seconds: 86_400 });
+  const { blocks } = await server.steer('mine');
   expect(blocks[0]!.time).toBe(before.tip.time + 86_400);
 });
 
 test('time can be set to the second, and further seconds add up until a block is mined', async () => {
   const { tip } = await state();
-  await server.steer('/stackside/v1/devnet/time', { until_time: tip.time + 1 });
-  await server.steer('/stackside/v1/devnet/time', { seconds: 2 });
-  const { blocks } = await server.steer('/stackside/v1/devnet/mine', { count: 2 });
+  await server.steer('time', { until_time: tip.time + 1 });
+  await server.steer('time', { seconds: 2 });
+  const { blocks } = await server.steer('mine', { count: 2 });
   expect(blocks[0]!.time).toBe(tip.time + 3);
   expect(blocks[1]!.time).toBeGreaterThan(tip.time + 3);
   // A Bitcoin block may be later than the given time. Its tenure's block is never earlier.
-  await server.steer('/stackside/v1/devnet/time', { seconds: 1 });
-  const { bitcoin_blocks: bitcoin, blocks: later } = await server.steer('/stackside/v1/devnet/bitcoin');
+  await server.steer('time', { seconds: 1 });
+  const { bitcoin_blocks: bitcoin, blocks: later } = await server.steer('bitcoin');
   expect(later[0]!.time).toBeGreaterThanOrEqual(bitcoin[0]!.time);
   const past = await server.post<{ message: string }>('/stackside/v1/devnet/time', { until_time: later[0]!.time });
   expect([past.status, past.body.message]).toEqual([
@@ -362,13 +360,13 @@ test('time can be set to the second, and further seconds add up until a block is
 
 test('mines blocks, Bitcoin blocks and cycles up to a given height or number', async () => {
   const { tip, cycle } = await state();
-  const { blocks } = await server.steer('/stackside/v1/devnet/mine', { until_height: tip.height + 3 });
+  const { blocks } = await server.steer('mine', { until_height: tip.height + 3 });
   expect(blocks.map(({ height }) => height)).toEqual([1, 2, 3].map((offset) => tip.height + offset));
   // Bitcoin blocks without a tenure count as well.
-  const [unseen] = (await server.steer('/stackside/v1/devnet/bitcoin', { tenures: false })).bitcoin_blocks;
-  const { bitcoin_blocks } = await server.steer('/stackside/v1/devnet/bitcoin', { until_height: unseen!.height + 2 });
+  const [unseen] = (await server.steer('bitcoin', { tenures: false })).bitcoin_blocks;
+  const { bitcoin_blocks } = await server.steer('bitcoin', { until_height: unseen!.height + 2 });
   expect(bitcoin_blocks.map(({ height }) => height)).toEqual([unseen!.height + 1, unseen!.height + 2]);
-  await server.steer('/stackside/v1/devnet/cycle', { until_cycle: cycle.number + 2 });
+  await server.steer('cycle', { until_cycle: cycle.number + 2 });
   expect((await state()).cycle).toMatchObject({ number: cycle.number + 2, blocks_left: 20 });
   const { tip: now } = await state();
   for (const [path, body, message] of [
@@ -457,22 +455,22 @@ test('a transaction with a higher fee replaces one with the same nonce', async (
   expect(
     await broadcastTransaction({ transaction, network: 'testnet', client: { baseUrl: server.api } }),
   ).toMatchObject({ reason: 'ConflictingNonceInMempool' });
-  await server.steer('/stackside/v1/devnet/mine');
+  await server.steer('mine');
   expect(await statusOf(dear)).toBe('success');
 });
 
 test('a transaction of a simulated user that a fork made pending again can be replaced', async () => {
   await using busy = await demo({ pastBlocks: '19' });
-  const { pending } = await busy.steer('/stackside/v1/devnet/fork', { depth: 3 });
+  const { pending } = await busy.steer('fork', { depth: 3 });
   const facts = async (id: string) =>
     await busy.json<{ sponsored: boolean; fee_rate: string }>(`/extended/v1/tx/${id}`);
   const all = await Promise.all(pending.map(async (id) => ({ id, ...(await facts(id)) })));
   const { id, fee_rate: fee } = all.find(({ sponsored }) => !sponsored)!;
   const body = { tx_id: id, fee: String(2 * Number(fee)) };
-  const { tx_id: replacement } = await busy.steer('/stackside/v1/devnet/replace', body);
+  const { tx_id: replacement } = await busy.steer('replace', body);
   const { tx_status: status } = await busy.json<{ tx_status: string }>(`/extended/v1/tx/${id}`);
   expect([status, (await facts(replacement)).fee_rate]).toEqual(['dropped_replace_by_fee', body.fee]);
-  await busy.steer('/stackside/v1/devnet/mine');
+  await busy.steer('mine');
   const mined = await busy.json<{ tx_status: string }>(`/extended/v1/tx/${replacement}`);
   expect(mined.tx_status).not.toBe('pending');
 });
@@ -531,10 +529,10 @@ test('a server without a simulated node returns 404 on every devnet route', asyn
 
 test('after a pending transaction is dropped, another with its nonce is mined', async () => {
   const id = await sent({ fee: 900 });
-  await server.steer('/stackside/v1/devnet/drop', { tx_id: id });
+  await server.steer('drop', { tx_id: id });
   expect([(await state()).pending, await statusOf(id)]).toEqual([[], 'dropped_stale_garbage_collect']);
   const nextId = await sent({ fee: 300 });
-  await server.steer('/stackside/v1/devnet/mine');
+  await server.steer('mine');
   expect(await statusOf(nextId)).toBe('success');
   const { status, body } = await server.post<{ field: string }>('/stackside/v1/devnet/drop', { tx_id: id });
   expect([status, body.field]).toEqual([400, 'tx_id']);
@@ -549,11 +547,11 @@ test('drop and revert also drop pending transactions of simulated users', async 
   };
   const [first, ...others] = await pending();
   expect(others.length).toBeGreaterThan(1);
-  await busy.steer('/stackside/v1/devnet/drop', { tx_id: first });
+  await busy.steer('drop', { tx_id: first });
   expect(await pending()).toEqual(others);
-  await busy.steer('/stackside/v1/devnet/snapshot');
-  await busy.steer('/stackside/v1/devnet/mine');
-  await busy.steer('/stackside/v1/devnet/revert', { snapshot: 'default' });
+  await busy.steer('snapshot');
+  await busy.steer('mine');
+  await busy.steer('revert', { snapshot: 'default' });
   expect(await pending()).toEqual([]);
 });
 
@@ -561,13 +559,11 @@ test('a revert restores the state after a block, and drops later transactions', 
   const { tip } = await state();
   const before = await server.json(`/extended/v1/address/${sender}/stx`);
   const dropped = await sent();
-  await server.steer('/stackside/v1/devnet/mine', { count: 2 });
-  const { orphaned, blocks } = await server.steer('/stackside/v1/devnet/revert', {
-    index_block_hash: tip.index_block_hash,
-  });
+  await server.steer('mine', { count: 2 });
+  const { orphaned, blocks } = await server.steer('revert', { index_block_hash: tip.index_block_hash });
   expect([orphaned.length, blocks.length]).toEqual([2, 3]);
   expect(await server.json(`/extended/v1/address/${sender}/stx`)).toEqual(before);
-  await server.steer('/stackside/v1/devnet/mine');
+  await server.steer('mine');
   expect([(await state()).pending, await statusOf(dropped)]).toEqual([[], 'dropped_stale_garbage_collect']);
   const unknown = await server.post<{ field: string }>('/stackside/v1/devnet/revert', {
     index_block_hash: `0x${'ab'.repeat(32)}`,
@@ -577,17 +573,17 @@ test('a revert restores the state after a block, and drops later transactions', 
 
 test('the chain can return to a snapshot several times, and deletes later snapshots', async () => {
   const snapshotNames = async () => (await state()).snapshots.map(({ name }) => name);
-  await server.steer('/stackside/v1/devnet/snapshot');
+  await server.steer('snapshot');
   const before = await server.json(`/extended/v1/address/${sender}/stx`);
   // A snapshot keeps the blocks above it, so a revert has no maximum depth.
   let height = 0;
-  for (const [round, blocks] of [40, 150, 1].entries()) {
+  for (const [round, blocks] of [3, 101, 1].entries()) {
     height = (await state()).tip.height + 1;
     await sent();
-    await server.steer('/stackside/v1/devnet/mine', { count: blocks });
-    await server.steer('/stackside/v1/devnet/snapshot', { name: 'later' });
+    await server.steer('mine', { count: blocks });
+    await server.steer('snapshot', { name: 'later' });
     expect((await snapshotNames()).slice(-2)).toEqual(['default', 'later']);
-    const { orphaned } = await server.steer('/stackside/v1/devnet/revert', { snapshot: 'default' });
+    const { orphaned } = await server.steer('revert', { snapshot: 'default' });
     expect([round, orphaned.length]).toEqual([round, blocks]);
     expect((await state()).pending).toEqual([]);
     expect(await server.json(`/extended/v1/address/${sender}/stx`)).toEqual(before);
@@ -595,10 +591,10 @@ test('the chain can return to a snapshot several times, and deletes later snapsh
   }
   // Time that was added after the snapshot is taken back.
   const { tip } = await state();
-  await server.steer('/stackside/v1/devnet/time', { seconds: 86_400 });
-  await server.steer('/stackside/v1/devnet/mine');
-  await server.steer('/stackside/v1/devnet/revert', { snapshot: 'default' });
-  const { blocks: after } = await server.steer('/stackside/v1/devnet/mine');
+  await server.steer('time', { seconds: 86_400 });
+  await server.steer('mine');
+  await server.steer('revert', { snapshot: 'default' });
+  const { blocks: after } = await server.steer('mine');
   expect(after[0]!.time).toBeLessThan(tip.time + 1_000);
   for (const [body, message] of [
     [
@@ -617,7 +613,7 @@ test('a pending transaction can be replaced with a higher fee if the node can si
   const { body: alice } = await server.post<{ address: string; private_key: string }>(`${devnet}/account`, {
     name: 'bidder',
   });
-  await server.steer(`${devnet}/fund`, { address: alice.address, amount: '1000000' });
+  await server.steer('fund', { address: alice.address, amount: '1000000' });
   const options = { network: 'testnet', client: { baseUrl: server.api } } as const;
   const transaction = await makeSTXTokenTransfer({
     recipient,
@@ -634,7 +630,7 @@ test('a pending transaction can be replaced with a higher fee if the node can si
   const { body: replaced } = await bid('900');
   expect(await state()).toMatchObject({ pending: [replaced.tx_id], replaceable: [replaced.tx_id] });
   expect(await statusOf(`0x${txid}`)).toBe('dropped_replace_by_fee');
-  await server.steer(`${devnet}/mine`);
+  await server.steer('mine');
   expect(await server.json(`/extended/v1/tx/${replaced.tx_id}`)).toMatchObject({
     tx_status: 'success',
     fee_rate: '900',
@@ -646,15 +642,15 @@ test('a pending transaction can be replaced with a higher fee if the node can si
   const foreign = await bid('900', foreignId);
   expect(foreign.body.message).toStartWith('body/tx_id must have one signature, no sponsor, and an account with a key');
   expect((await bid('900', `0x${txid}`)).body.message).toBe('body/tx_id must be the id of a pending transaction');
-  await server.steer(`${devnet}/mine`);
+  await server.steer('mine');
 });
 
 test('a demo signs for an account without its key only with --unsafe-impersonate', async () => {
   const transfer = { sender: recipient, recipient: sender, amount: '5' };
   expect((await server.post('/stackside/v1/devnet/transfer', transfer)).status).toBe(400);
   await using unsafe = await demo({ unsafeImpersonate: 'true' });
-  await unsafe.steer('/stackside/v1/devnet/fund', { address: recipient, amount: '1000000' });
-  const { tx_id: id } = await unsafe.steer('/stackside/v1/devnet/transfer', transfer);
+  await unsafe.steer('fund', { address: recipient, amount: '1000000' });
+  const { tx_id: id } = await unsafe.steer('transfer', transfer);
   const options = { network: 'testnet', client: { baseUrl: unsafe.api } } as const;
   const signedBySelf = await makeSTXTokenTransfer({
     recipient: sender,

@@ -99,8 +99,8 @@ describeWith('Clarity', hasClarity, () => {
 
   test('a changed contract is deployed again, and later transactions are mined again at their heights', async () => {
     await call('counter');
-    await server.steer(`${DEVNET}/bitcoin`, { count: 2 });
-    await server.steer(`${DEVNET}/mine`, { count: 110 });
+    await server.steer('bitcoin', { count: 2 });
+    await server.steer('mine', { count: 110 });
     const { tx_id: id, block } = await call('other');
     const before = await heights();
     expect(await count()).toBe(2);
@@ -151,7 +151,7 @@ describeWith('Clarity', hasClarity, () => {
   });
 
   test('a snapshot moves to the branch of a changed contract', async () => {
-    await server.steer(`${DEVNET}/snapshot`, { name: 'kept' });
+    await server.steer('snapshot', { name: 'kept' });
     const { tip } = await server.json<Steered>(DEVNET);
     await call('counter');
     expect(await count()).toBe(20);
@@ -159,7 +159,7 @@ describeWith('Clarity', hasClarity, () => {
     expect(await count()).toBe(28);
     const { snapshots } = await server.json<Steered>(DEVNET);
     expect(snapshots).toEqual([expect.objectContaining({ name: 'kept', height: tip.height })]);
-    await server.steer(`${DEVNET}/revert`, { snapshot: 'kept' });
+    await server.steer('revert', { snapshot: 'kept' });
     expect(await count()).toBe(21);
   });
 

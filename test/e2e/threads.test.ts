@@ -9,7 +9,7 @@ import { NO_NODE } from '../support/servers/serving.ts';
 import { until } from '../support/time/until.ts';
 import { type Server, stackside, startServer } from './stackside.ts';
 
-const events = [...devnetEvents({ seed: 9, blocks: 40, transactionsPerBlock: 6, forkEvery: 8 })];
+const events = [...devnetEvents({ seed: 9, blocks: 28, transactionsPerBlock: 2, forkEvery: 8 })];
 const half = Math.floor(events.length / 2);
 const data = dataDirectory();
 const quiet = ['--data', data.path, '--log-level', 'error', '--node-rpc', NO_NODE, '--api-host', '127.0.0.1'];
@@ -87,7 +87,7 @@ describe('threads, and two processes that only read', () => {
     await fetch(`${writer.events}/ready`);
     await expectTheSame();
     const { body } = await answer(readers[0]!, '/extended');
-    expect(JSON.parse(body)).toMatchObject({ chain_tip: { block_height: 40 } });
+    expect(JSON.parse(body)).toMatchObject({ chain_tip: { block_height: 28 } });
   });
 
   test('count their requests together', async () => {
