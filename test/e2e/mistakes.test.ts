@@ -1,6 +1,6 @@
 /** The most frequent mistakes of operators: two lines, and an exit code after which service managers don't restart. */
 import { afterAll, beforeAll, expect, test } from 'bun:test';
-import { chmodSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { hasCode } from '../../src/base/errors.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
@@ -126,25 +126,14 @@ test.skipIf(process.platform === 'win32')('a rebuild without space ends with 1 a
   expect(await stackside('status', '--data', pathOf('data'), '--url', NO_NODE)).toEqual(before);
 });
 
-const printing: [args: string[], code: number][] = [
-  [['serve', '--help'], 0],
-  [['check', '--data', pathOf('data')], 0],
-  [['export', '--data', pathOf('data')], 0],
-];
-for (const [args, code] of printing) {
-  test(`${args[0]} ${args.at(-1) === '--help' ? '--help ' : ''}ends as usual if nobody reads its output`, async () => {
+for (const args of [
+  ['serve', '--help'],
+  ['check', '--data', pathOf('data')],
+  ['export', '--data', pathOf('data')],
+]) {
+  test(`${args.slice(0, 2).join(' ')} ends as usual if nobody reads its output`, async () => {
     // The reader closes its end before the writer starts, so every write fails.
     const script = `mkfifo "${pathOf(`go-${args[0]}`)}"; { read -r < "${pathOf(`go-${args[0]}`)}"; "$@"; echo "ended $?" >&2; } | { exec 0<&-; echo > "${pathOf(`go-${args[0]}`)}"; }`;
-    expect((await inShell(script, args)).stderr).toBe(`ended ${code}\n`);
+    expect((await inShell(script, args)).stderr).toBe('ended 0\n');
   });
-
-  test.skipIf(!existsSync('/dev/full'))(
-    `${args.join(' ')} ends with 75 if there is no space for its output`,
-    async () => {
-      const { stderr, code } = await inShell('"$@" > /dev/full', args);
-      expect(stderr).toMatch(TWO_LINES);
-      expect(stderr).toStartWith('The disk of stdout is full.');
-      expect(code).toBe(75);
-    },
-  );
 }

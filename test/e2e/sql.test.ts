@@ -54,6 +54,8 @@ test
   .each([
     { args: ['sql', 'SELECT 7'] },
     { args: ['sql', 'SELECT * FROM v1_blocks', '--format', 'csv'] },
+    { args: ['serve', '--help'] },
+    { args: ['check'] },
     { args: ['check', '--format', 'json'] },
     { args: ['status', '--tables', '--json'] },
     { args: ['export'] },
