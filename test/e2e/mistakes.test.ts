@@ -45,7 +45,7 @@ test('an export to an existing file ends before its query starts', async () => {
 
 test('serve on a port that is in use, or an address of another machine, ends with 1', async () => {
   const occupied = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: () => new Response() });
-  const free = ['--data', pathOf('listen'), '--event-port', '0', '--api-port'];
+  const free = ['--data', pathOf('listen'), '--log-level', 'error', '--event-port', '0', '--api-port'];
   for (const address of [
     [`${occupied.port}`, '--api-host', '127.0.0.1'],
     ['0', '--api-host', '192.0.2.1'],
