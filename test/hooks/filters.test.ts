@@ -3,6 +3,7 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import type { Block, ChainEvent, ChainTransaction } from '../../src/chain/block.ts';
+import { involvementsOf } from '../../src/chain/involvements.ts';
 import { SEND_MANY } from '../../src/chain/memo-transfers.ts';
 import { networkOf } from '../../src/chain/network.ts';
 import { blockOf } from '../../src/chain/normalise.ts';
@@ -21,7 +22,8 @@ import {
 } from '../../src/hooks/definition/filter-schemas.ts';
 import { operationsOf } from '../../src/hooks/evaluation/operations.ts';
 import { payloadText } from '../../src/hooks/evaluation/payload.ts';
-import { Matcher, ownTransactions, toConditions } from '../../src/hooks/matching/matching.ts';
+import { indexKeysOf, Matcher, ownTransactions, toConditions } from '../../src/hooks/matching/matching.ts';
+import type { IndexKey } from '../../src/store/hooks/candidates.ts';
 import { chainhooksPage, filterTypes, filterTypesFile, pageWithFilters } from '../support/generate/filter-types.ts';
 import { assertProperty, Seen } from '../support/property.ts';
 import { sampleBlock } from './sample-block.ts';
@@ -131,6 +133,31 @@ describe('every filter', () => {
       });
     }
   }
+});
+
+/** Returns the principals of a kind of index key that a transaction has. */
+const indexedPrincipals = (transaction: ChainTransaction, kind: IndexKey['kind']): string[] =>
+  kind === 'logs'
+    ? Array.from(transaction.events, (event) => (event.kind === 'contract_log' ? event.contractId : ''))
+    : [...involvementsOf(transaction)].flatMap((portion) => [...portion.keys()]);
+
+test('a block that matches has the principal that past blocks are searched by, whoever sent the transaction', () => {
+  let found = 0;
+  for (const { type, ...parameters } of Object.values(full)) {
+    for (const [name, value] of Object.entries(parameters)) {
+      const filter = { type, [name]: value } as Filter;
+      const block = sample(filter);
+      const [own] = block.transactions;
+      const { payload } = sample(full.coinbase).transactions[0]!;
+      for (const transaction of [own!, { ...own!, payload, sender: { address: WHO, nonce: 0n } }]) {
+        const keys = indexKeysOf(toConditions(filter)) ?? [];
+        if (keys.length === 0 || !matches(filter, { ...block, transactions: [transaction] })) continue;
+        for (const { kind, principal } of keys) expect(indexedPrincipals(transaction, kind)).toContain(principal);
+        found += 1;
+      }
+    }
+  }
+  expect(found).toBeGreaterThan(20);
 });
 
 /** A block with changed copies of the sample's transaction. */
