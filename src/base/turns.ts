@@ -48,6 +48,8 @@ export function atMost(limit: number) {
 export function countWork() {
   const counts = new Map<string, number>();
   return {
+    /** Returns the number of all unfinished pieces. */
+    total: (): number => counts.values().reduce((sum, count) => sum + count, 0),
     /** Returns the number of unfinished pieces of a key. */
     of: (key: string): number => counts.get(key) ?? 0,
     /** Counts a piece of work. @returns a function that ends its count */

@@ -336,6 +336,28 @@ test('changes are made only as fast as the reader reads, and the number of reade
   for (const reader of others) await reader.cancel();
 });
 
+test('waiting requests and streams have one limit, and a stream above it gets 503', async () => {
+  using directory = ingestOf(chain.map(received));
+  using snapshots = snapshotsOf(directory.path);
+  let [client, waiting] = [0, 0];
+  const metrics = { opened: () => (waiting += 1), closed() {}, sent() {} };
+  const serve = changesRoute(snapshots, { metrics }, { clientAddress: () => `192.0.2.${client}` });
+  const leaving = new AbortController();
+  const wait = async (): Promise<Response> =>
+    serve(new Request(`http://localhost${PATH}?after=tip&wait=30`, { signal: leaving.signal }));
+  const waits: Promise<Response>[] = [];
+  for (; client < MAX_READERS / MAX_CLIENT_READERS; client++) {
+    for (let own = 0; own < MAX_CLIENT_READERS; own++) waits.push(wait());
+    await until(() => waiting === waits.length);
+  }
+  const stream = await serve(
+    new Request(`http://localhost${PATH}?after=tip`, { headers: { accept: 'text/event-stream' } }),
+  );
+  expect([stream.status, stream.headers.get('retry-after')]).toEqual([503, '1']);
+  leaving.abort();
+  await Promise.all(waits);
+});
+
 test('a client has at most 50 readers, and others can still connect', async () => {
   using directory = ingestOf(chain.map(received));
   using snapshots = snapshotsOf(directory.path);

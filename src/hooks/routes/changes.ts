@@ -259,20 +259,17 @@ interface ChangeContext extends Pick<ChangeRouteOptions, 'clock' | 'turns'> {
   metrics: ChangeMetrics;
 }
 
-const tooManyReaders = (): ApiError =>
-  new ApiError(503, `${MAX_READERS} readers of changes are already connected; retry, or use another server`, null, {
-    headers: { 'retry-after': '1' },
-  });
-
-/** @throws ApiError 429 if a client has the maximum of readers */
+/** @throws ApiError 429 if a client has the maximum of readers, 503 if the thread has */
 function requirePlace(readers: ReturnType<typeof countWork>, client: string): void {
-  if (readers.of(client) < MAX_CLIENT_READERS) return;
-  throw new ApiError(
-    429,
-    `Your address already has ${MAX_CLIENT_READERS} readers of changes; end one of them`,
-    'RATE_LIMIT',
-    { headers: { 'retry-after': '1' } },
-  );
+  const headers = { 'retry-after': '1' };
+  if (readers.of(client) >= MAX_CLIENT_READERS) {
+    const problem = `Your address already has ${MAX_CLIENT_READERS} readers of changes; end one of them`;
+    throw new ApiError(429, problem, 'RATE_LIMIT', { headers });
+  }
+  if (readers.total() >= MAX_READERS) {
+    const problem = `${MAX_READERS} readers of changes are already connected; retry, or use another server`;
+    throw new ApiError(503, problem, null, { headers });
+  }
 }
 
 /** Makes a page. Its content is a function of the log, unless it reaches the log's end. */
@@ -317,7 +314,6 @@ async function waitForPage(
     while (changePage.texts.length === 0 && !signal.aborted) {
       const { place, hasMore } = changePage;
       const outcome = hasMore ? 'reached' : await room.wait(place.step + 1, deadline, signal);
-      if (outcome === 'full') throw tooManyReaders();
       if (outcome === 'late' || clock.monotonic() >= deadline) break;
       changePage = await page(place);
     }
@@ -351,7 +347,6 @@ async function* events(
         if (passed > 0) yield `id: ${toCursor(place)}\n\n`;
         passed = 0;
         const outcome = await room.wait(place.step + 1, clock.monotonic() + KEEP_ALIVE_MS, signal);
-        if (outcome === 'full') throw tooManyReaders();
         if (signal.aborted) return;
         if (outcome === 'late') yield ':\n\n';
         else await turns.next();
@@ -392,26 +387,23 @@ export function changeRoutes(options: ChangeRouteOptions): readonly Route[] {
   const { snapshots, clock, turns, metrics = uncounted } = options;
   const { stopping = new AbortController().signal } = options;
   const changes = chainChanges(snapshots);
-  const room = waitingRoom(() => snapshots.read((read) => read.height()), clock, MAX_READERS);
+  // The limits of readers also limit who waits.
+  const room = waitingRoom(() => snapshots.read((read) => read.height()), clock, Number.POSITIVE_INFINITY);
   const serving: ChangeContext = { changes, room, metrics, clock, turns };
   const inTurn = atMost(MAX_PAGES);
   /** The readers of each client. */
   const readers = countWork();
-  let streams = 0;
 
   function stream(place: ChangePosition, filter: ChangeFilter, client: string, signal: AbortSignal): Streamed {
     requirePlace(readers, client);
-    if (streams >= MAX_READERS) throw tooManyReaders();
     const first = changes.next(place, filter);
     const parts = async function* () {
-      streams += 1;
       const leave = readers.begin(client);
       try {
         yield* events(serving, place, filter, first, AbortSignal.any([signal, stopping]));
       } catch (error) {
         throw unknownPlace(error);
       } finally {
-        streams -= 1;
         leave();
       }
     };
