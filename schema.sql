@@ -31,8 +31,9 @@
 -- by, such as `fee` and `balance`, contain length-prefixed decimals: a letter for the number of digits, then the
 -- digits, so that text order is number order. Zero is 'A0'.
 --
--- PRAGMA user_version contains the version of the schema. If you change the schema after a release, add an upgrade to
--- store/files/database.ts, and change this file to the result of the upgrade.
+-- PRAGMA user_version contains the version of the schema. Before the first release, change only this file, and make your
+-- indexes again with `stackside rebuild`. After a release, also add an upgrade to store/files/database.ts whose result is
+-- this file, and which fills new tables.
 
 ------------------------------------------------------------------------------------------------------------- dictionaries
 

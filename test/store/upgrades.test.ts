@@ -65,10 +65,10 @@ describe('an upgrade', () => {
   test('runs the steps after the version of the file, which the older program then rejects', () => {
     using directory = ingestOf(events);
     const { progress } = everything(directory.path).index;
-    openWriter(directory.path, { steps: [ADDED] }).close();
+    openWriter(directory.path, { addedSteps: [ADDED] }).close();
     expect(versionIn(directory.path)).toBe(SCHEMA_VERSION + 1);
     // The first step is not repeated.
-    using db = openWriter(directory.path, { steps: [ADDED, 'UPDATE progress SET added = added + 1'] });
+    using db = openWriter(directory.path, { addedSteps: [ADDED, 'UPDATE progress SET added = added + 1'] });
     expect(db.query('SELECT added FROM progress').get()).toEqual({ added: 8 });
     expect(db.query('SELECT count(*) AS rows FROM progress').get()).toEqual({ rows: progress!.length });
     db.close();
@@ -79,8 +79,8 @@ describe('an upgrade', () => {
   test('that fails leaves the file unchanged', () => {
     using directory = ingestOf(events);
     const before = everything(directory.path);
-    const steps = [ADDED, 'UPDATE no_such_table SET x = 1'];
-    expect(() => openWriter(directory.path, { steps })).toThrow('no_such_table');
+    const addedSteps = [ADDED, 'UPDATE no_such_table SET x = 1'];
+    expect(() => openWriter(directory.path, { addedSteps })).toThrow('no_such_table');
     expect(versionIn(directory.path)).toBe(SCHEMA_VERSION);
     expect(everything(directory.path)).toEqual(before);
     openAt(directory.path).ingest.close();
@@ -101,7 +101,7 @@ describe('an upgrade', () => {
       return db;
     };
     const sql = 'CREATE INDEX blocks_added ON blocks (block_time)';
-    using db = openWriter(directory.path, { connect, steps: [sql] });
+    using db = openWriter(directory.path, { connect, addedSteps: [sql] });
     expect(seen).toEqual([[sql, directory.path]]);
     expect(sortedIn(db)).toBe('');
   });

@@ -71,8 +71,9 @@ export const unreleasedIndex = (path: string): OperatorError =>
 function bringUpToDate(
   db: Database,
   path: string,
-  { load, steps, views }: Required<Pick<WriterOptions, 'load' | 'steps' | 'views'>>,
+  { load, addedSteps, views }: Required<Pick<WriterOptions, 'load' | 'addedSteps' | 'views'>>,
 ): void {
+  const steps = [...upgrades, ...addedSteps];
   const fate = indexFate(db, path, steps);
   const version = versionOf(db);
   const newest = versionAfter(steps);
@@ -126,8 +127,8 @@ interface WriterOptions {
   load?: Load;
   /** Maximum bytes of the file; beyond it SQLite reports a full disk. */
   maxBytes?: number;
-  /** Upgrades that tests use in place of the program's. */
-  steps?: readonly string[];
+  /** Upgrades that tests add to the program's. */
+  addedSteps?: readonly string[];
   /** False for a file without queries: it gets no views, and each connection to it opens in half the time. */
   views?: boolean;
 }
@@ -137,7 +138,7 @@ const pageSizeOf = (db: Database): number =>
 
 /** Opens the one connection that writes. Commits aren't synced, because lost commits are replayed from the journal. */
 export function openWriter(directory: string, options: WriterOptions = {}): Connection {
-  const { connect = openToWrite, load = 'events', steps = upgrades, maxBytes, views = true } = options;
+  const { connect = openToWrite, load = 'events', addedSteps = [], maxBytes, views = true } = options;
   makePrivateDirectory(directory);
   const path = indexPath(directory);
   let hadStatistics = false;
@@ -146,7 +147,7 @@ export function openWriter(directory: string, options: WriterOptions = {}): Conn
       db.run('PRAGMA cache_size = -32768');
       db.run(`PRAGMA wal_autocheckpoint = ${LOG_PAGES[load]}`);
       if (maxBytes !== undefined) db.run(`PRAGMA max_page_count = ${Math.floor(maxBytes / pageSizeOf(db))}`);
-      bringUpToDate(db, path, { load, steps, views });
+      bringUpToDate(db, path, { load, addedSteps, views });
       requireOneRows(db, path);
       hadStatistics = dropStatistics(db);
     });
