@@ -62,8 +62,10 @@ function receiveEvents(context: ServerContext, { ingest, receive, fill, caughtUp
     },
   });
   /** Whether the missing blocks have arrived: the node sends the refused block again only after a pause. */
-  const isFilled = ({ missing }: Refusal, hash = missing?.hash ?? null): boolean =>
-    hash !== null && readOrFailure(() => ingest.history.isKnown(hash)).read === true;
+  const isFilled = ({ missing }: Refusal): boolean => {
+    const last = missing?.hash ?? null;
+    return last !== null && readOrFailure(() => ingest.history.isKnown(last)).read === true;
+  };
   const state = { refusal: () => (refusal === null || isFilled(refusal) ? null : refusal) };
   if (url === null) {
     receiver = openPort(context, intake);
