@@ -153,8 +153,8 @@ export function toConditions(filter: Filter): Condition[] {
 }
 
 /**
- * Returns the index key that finds blocks that may match: a principal that every match of the condition involves. Null if
- * any block may match. Contract logs involve a principal only as their emitter.
+ * Returns the index key that finds blocks that may match: a principal that `involvementsOf` has for every match. Null if any
+ * block may match. Contract logs involve a principal only as their emitter.
  */
 function indexKeyOf({ type, exact }: Condition): IndexKey | null {
   const values = new Map(exact);
