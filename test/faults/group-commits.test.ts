@@ -297,18 +297,35 @@ test('reads leave the replay of a group to the next write after two attempts fai
   expect(open.height()).toBe(open.ingest.tipHeight());
 });
 
+/** Names of the log lines of blocks, in order. */
+const blockLinesOf = ({ logged }: Pick<OpenIngest, 'logged'>): string[] =>
+  logged.map(({ event }) => event).filter((event) => event.startsWith('block_'));
+
 test('a block is logged once, however often a full disk makes the writer replay it', () => {
   using open = openCopy();
-  const blockLines = () => open.logged.filter(({ event }) => event.startsWith('block_'));
   open.receive(group);
-  const lines = blockLines();
+  const lines = blockLinesOf(open);
   expect(lines.length).toBeGreaterThan(5);
   open.failNext('COMMIT', { code: 'full', effect: 'rolled_back' }, 4);
   open.timer.endWaits();
   for (let probes = 0; probes < 3; probes++) open.ingest.probe();
   expect(open.seen().height).toBe(open.ingest.tipHeight());
-  expect(blockLines()).toEqual(lines);
+  expect(blockLinesOf(open)).toEqual(lines);
   expect(open.logged.map(({ event }) => event)).not.toContain('replay_begun');
+});
+
+test('a block is logged once if the index fails to commit it after the journal has', () => {
+  using usual = openCopy();
+  usual.receive(group);
+  using directory = copyOf(from);
+  const { connect, failNext } = faultStore();
+  using open = openWithHooks(directory.path, { connect });
+  for (const event of group) {
+    failNext(indexPath(directory.path), 'COMMIT', { code: 'full', effect: 'rolled_back' });
+    expect(() => open.ingest.receive(event)).toThrow(StoreUnavailableError);
+    expect(open.ingest.receive(event)).toBe('repeated');
+  }
+  expect(blockLinesOf(open)).toEqual(blockLinesOf(usual));
 });
 
 test('reads continue if the journal is too damaged to replay a lost group, and the next event reports the damage', () => {

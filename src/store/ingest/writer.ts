@@ -477,11 +477,11 @@ export class Writer {
       // The journal first: if the commit of the index is lost, the journal replays it.
       this.#commitJournal();
       this.#state = 'unknown';
+      this.#recordDurable();
       this.#commitIndex();
     });
     // `local` doesn't call this: a small write may fit on a disk that is too full for events.
     health.succeeded();
-    this.#recordDurable();
     this.#recordCommit();
   }
 
