@@ -36,7 +36,11 @@ export async function runRebuild(
     directory: settings.data,
     chainId: null,
     machine: silentMachine,
-    log: (event) => (event.event === 'replay_progress' ? draw(event) : log(event)),
+    log(event) {
+      if (event.event === 'replay_progress') return draw(event);
+      lines.erase();
+      log(event);
+    },
     force,
     beside,
   };
