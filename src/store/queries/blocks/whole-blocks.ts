@@ -33,10 +33,8 @@ export const sql = {
     SELECT parent_microblock_hash AS hash, parent_microblock_sequence AS sequence FROM blocks WHERE height = ?1`,
   holds: query<Stored<'transactions', 'tx_id' | 'microblock_hash'>, [number, number]>`
     SELECT tx_id, microblock_hash FROM transactions WHERE position BETWEEN ?1 AND ?2 ORDER BY position`,
-  confirmed: query<
-    Stored<'microblocks', 'hash'>,
-    [number]
-  >`SELECT hash FROM microblocks WHERE height = ?1 ORDER BY ordinal`,
+  confirmed: query<Stored<'microblocks', 'hash'>, [number]>`
+    SELECT hash FROM microblocks WHERE height = ?1 ORDER BY ordinal`,
   count: query<Stored<'blocks', 'transactions'>, [number]>`SELECT transactions FROM blocks WHERE height = ?1`,
   ascending: query<Stored<'transactions', 'position'>, [number, number, number, number]>`
     SELECT position FROM transactions WHERE position BETWEEN ?1 AND ?2 ORDER BY position LIMIT ?3 OFFSET ?4`,
