@@ -52,7 +52,6 @@ const socketIo: Protocol = {
     if (text.startsWith('0')) return { heard: 'asked', answer: '40' };
     if (text.startsWith('40')) return { heard: 'asked', answer: `420${JSON.stringify(['subscribe', topics])}` };
     if (text === '430[null]') return { heard: 'subscribed' };
-    if (text === '2') return { heard: 'asked', answer: '3' };
     if (!text.startsWith('42')) throw new Error(`an unsolicited packet: ${text}`);
     const [topic, ...parts] = JSON.parse(text.slice(2));
     return { heard: 'push', topic, body: parts.at(-1) };

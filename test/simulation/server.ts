@@ -427,7 +427,7 @@ export class Server {
         },
       }),
       listen,
-      // The Socket.IO library measures this by the machine's clock, but the clients answer by the simulation's clock.
+      // The Socket.IO library waits by the machine's clock, and its pings reach no client.
       clientLimits: { pingIntervalMs: 1_000, pingTimeoutMs: 3_600_000 },
       deliveryRules: { timeoutMs: 3_000, retryCapMs: 2_000, concurrency: 3 },
       nodeRpc: () => silentNode,
