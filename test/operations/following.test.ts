@@ -20,6 +20,7 @@ import { logWithCommands } from '../support/data/log-with-commands.ts';
 import { tables } from '../support/data/tables.ts';
 import { serving } from '../support/servers/serving.ts';
 import { heldClock } from '../support/time/held-clock.ts';
+import { manualClock } from '../support/time/manual-clock.ts';
 import { until } from '../support/time/until.ts';
 
 const LOOK_MS = 5_000;
@@ -47,14 +48,18 @@ await archive(source, directoryFiles(original));
 /** The chain's tables of the archive's own server. */
 const expected = chainTables(source);
 
-/** A server with the first events, which follows an archive. Its clock stands still. */
+/**
+ * A server with the first events, which follows an archive. Its clock stands still.
+ * @param commits whether each event has a commit, or groups of events have one when they are published
+ */
 function follower(
   initial: readonly ReceivedEvent[],
-  { directory = keep(emptyDirectory()), path = original, startsAt = 0 } = {},
+  { directory = keep(emptyDirectory()), path = original, startsAt = 0, commits = 'each' as 'each' | 'group' } = {},
 ) {
-  const open = openAt(directory);
+  const open = openAt(directory, commits === 'each' ? {} : { clock: manualClock() });
   const { ingest } = open;
   for (const event of initial) ingest.receive(event);
+  ingest.publish();
   const clock = heldClock([LOOK_MS, SILENT_MS, AWAY_MS]);
   const logged: FollowEvent[] = [];
   const node = nodeActivity(clock, ingest.history);
@@ -65,6 +70,8 @@ function follower(
   });
   const post = async (event: ReceivedEvent) => (await intake(event)).outcome;
   let offered = 0;
+  const files = directoryFiles(path);
+  const filesRead: string[] = [];
   const following = archiveFollowing({
     location: path,
     node,
@@ -72,8 +79,14 @@ function follower(
     ingest:
       startsAt === 0
         ? ingest
-        : { history: { ...ingest.history, tip: () => ({ ...ingest.history.tip(), height: startsAt }) } },
-    open: async () => directoryFiles(path),
+        : { ...ingest, history: { ...ingest.history, tip: () => ({ ...ingest.history.tip(), height: startsAt }) } },
+    open: async () => ({
+      ...files,
+      read(...args) {
+        filesRead.push(args[0]);
+        return files.read(...args);
+      },
+    }),
     receive(event) {
       offered += 1;
       return ingest.receive(event);
@@ -93,6 +106,8 @@ function follower(
     logged,
     post,
     offered: () => offered,
+    /** Names of the archive's files that it has read, in order. */
+    filesRead,
     begin,
     /** Lets time pass, then waits until the next look has started and ended. */
     async look(after = 0) {
@@ -279,6 +294,19 @@ test('reads a found block once, and nothing above it, until the node posts again
   expect([tip(server), highestBurnBlock(server)]).toEqual([8, burnHeightOf(posted) - 1]);
   for (let looks = 0; looks < 2; looks++) await server.look();
   expect([server.offered(), server.ingest.lastEntry()]).toEqual([offered, last]);
+});
+
+test('reads nothing behind the segment with a found block, even if its commit includes later events', async () => {
+  const { path, initial, blocks } = await archiveOfBitcoin(false);
+  const filesOf = async (commits: 'each' | 'group'): Promise<string[]> => {
+    await using server = follower(initial, { path, commits });
+    expect(await server.post(blocks.find((block) => heightOf(block) === 9)!)).toBe('failed');
+    await server.look();
+    server.ingest.publish();
+    expect(tip(server)).toBe(8);
+    return server.filesRead;
+  };
+  expect(await filesOf('group')).toEqual(await filesOf('each'));
 });
 
 for (const hasFork of [false, true]) {

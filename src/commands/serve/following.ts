@@ -101,7 +101,7 @@ interface FollowingOptions extends Pick<GapFillingOptions, 'receive' | 'claim' |
   location: string;
   /** Opens the archive again, as it is now. */
   open: () => Promise<ObjectStoreReads>;
-  ingest: Pick<Ingest, 'history'>;
+  ingest: Pick<Ingest, 'history' | 'publish'>;
   node: Omit<NodeActivity, 'around' | 'fill'>;
   log: (event: FollowEvent) => void;
 }
@@ -122,6 +122,12 @@ export function archiveFollowing(options: FollowingOptions) {
     if (!CHAIN_PATHS.includes(path) && !(isAlone() && MEMPOOL_PATHS.includes(path))) return;
     await receive({ path, text, receivedAt: microseconds(clock) });
     await clock.turn();
+  }
+
+  /** Whether the node's missing block hasn't come. Commits the offered blocks first, because the history shows no others. */
+  function isBlockMissing(): boolean {
+    ingest.publish();
+    return node.isBlockMissing();
   }
 
   /** Whether a block is below the start of a partial history. */
@@ -159,7 +165,7 @@ export function archiveFollowing(options: FollowingOptions) {
     for await (const entry of entriesFrom(archive, from, signal)) {
       const height = heightOf(entry);
       if (height === null) continue;
-      if (!node.isBlockMissing() || height > node.limit() + MAX_FORK_BLOCKS) return;
+      if (!isBlockMissing() || height > node.limit() + MAX_FORK_BLOCKS) return;
       if (height <= node.limit() && !isBelowStart(height)) await offer(entry);
     }
   }
@@ -171,7 +177,7 @@ export function archiveFollowing(options: FollowingOptions) {
     for (let steps = 0; ; steps++) {
       try {
         const aboveTip = await offerUpToTip(archive, from, signal);
-        if (aboveTip !== null && node.isBlockMissing()) await offerMissingBlock(archive, aboveTip, signal);
+        if (aboveTip !== null && isBlockMissing()) await offerMissingBlock(archive, aboveTip, signal);
         return;
       } catch (error) {
         if (!(error instanceof UnknownParentError) || steps === MAX_STEPS_BACK) throw error;
