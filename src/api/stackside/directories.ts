@@ -150,6 +150,9 @@ function numberOf(value: Uint8Array): bigint | null {
   return decoded.ok && decoded.value.type === 'uint' ? decoded.value.value : null;
 }
 
+const tokenFamily = { tag, query: tokenQuery, history: 'whole' } as const;
+const nameFamily = { tag, etag: chainTipAndAttachments, history: 'whole' } as const;
+
 export const directories: readonly Route[] = [
   route({
     path: '/stackside/v1/contracts',
@@ -179,16 +182,14 @@ export const directories: readonly Route[] = [
     },
   }),
   route({
+    ...tokenFamily,
     path: '/stackside/v1/tokens/ft',
     operationId: 'getFungibleTokens',
     summary: 'Directory of fungible tokens',
     description:
       'Returns fungible tokens, those with the most holders first, or those that were moved on a day, most transfers, mints and burns first.',
-    tag,
-    query: tokenQuery,
     response: dayPage(Ft),
     etag: chainTipAndTokens,
-    history: 'whole',
     handle: ({ query, read }) => {
       const { order, day } = query;
       const list = cursorList(`fts ${order} ${day ?? ''}`, query);
@@ -197,16 +198,14 @@ export const directories: readonly Route[] = [
     },
   }),
   route({
+    ...tokenFamily,
     path: '/stackside/v1/tokens/nft',
     operationId: 'getCollections',
     summary: 'Directory of collections',
     description:
       'Returns non-fungible tokens, those with the most holders first, or those that were moved on a day, most transfers, mints and burns first.',
-    tag,
-    query: tokenQuery,
     response: dayPage(Nft),
     etag: chainTip,
-    history: 'whole',
     handle: ({ query, read }) => {
       const { order, day } = query;
       const list = cursorList(`collections ${order} ${day ?? ''}`, query);
@@ -233,12 +232,12 @@ export const directories: readonly Route[] = [
     },
   }),
   route({
+    ...nameFamily,
     path: '/stackside/v1/names',
     operationId: 'getListedNames',
     summary: 'Directory of names',
     description:
       'Returns names (BNS) that are not revoked, sorted by name, with their owners and the end of their leases.',
-    tag,
     query: {
       namespace: Type.Optional(
         Type.String({ maxLength: 20, description: 'Namespace, such as `btc`', examples: example('namespace') }),
@@ -246,24 +245,20 @@ export const directories: readonly Route[] = [
       ...cursorQuery,
     },
     response: UncountedCursorPage(Name),
-    etag: chainTipAndAttachments,
-    history: 'whole',
     handle: ({ query, read }) => {
       const list = cursorList(`names ${query.namespace ?? ''}`, query);
       return list.page(read.names.list(query.namespace ?? null, ...list.start), name);
     },
   }),
   route({
+    ...nameFamily,
     path: '/stackside/v1/names/{name}',
     operationId: 'getListedName',
     summary: 'Owner and lease of a name',
     description: 'Returns the owner of a name (BNS) and the end of its lease.',
-    tag,
     params: { name: Type.String({ description: 'Name with its namespace', examples: example('name') }) },
     response: Name,
     notFound: NO_NAME,
-    etag: chainTipAndAttachments,
-    history: 'whole',
     handle: ({ params, read }) => name(requireFound(read.names.listed(params.name), NO_NAME)),
   }),
 ];

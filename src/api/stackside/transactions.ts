@@ -152,6 +152,8 @@ function rangesOf(offered: readonly OfferedFee[]) {
   });
 }
 
+const projection = { tag: 'Stackside', etag: mempoolTag, history: 'since', long: true } as const;
+
 export const mempoolState = [
   route({
     path: '/stackside/v1/mempool',
@@ -176,15 +178,12 @@ export const mempoolState = [
     },
   }),
   route({
+    ...projection,
     path: '/stackside/v1/mempool/blocks',
     operationId: 'getProjectedBlocks',
     summary: 'Blocks that pending transactions would fill',
     description: `Returns the first ${MAX_BLOCKS} blocks that the pending transactions would fill, if no others arrived. As for a miner with a node's default settings, the transaction with the highest fee for its cost and size comes next, among those with the next nonce of their account; equal ones in the order of receipt. The cost of a call is estimated from the newest calls of its function; without any, and for a deployment, only the size counts. Future transactions, and the time when a block ends, are unknown.`,
-    tag: 'Stackside',
     response: Projected,
-    etag: mempoolTag,
-    history: 'since',
-    long: true,
     handle: async ({ read }) => {
       const { blocks, places, total, considered, estimated, withoutBalance, withoutNonce } =
         await read.mempool.projection();
@@ -200,18 +199,15 @@ export const mempoolState = [
     },
   }),
   route({
+    ...projection,
     path: '/stackside/v1/mempool/transactions/{tx_id}',
     operationId: 'getMempoolPosition',
     summary: 'Position of a pending transaction',
     description:
       'Returns the rank of a pending transaction by fee (among all transactions and within its type), its position in the projected blocks, the reasons why it waits, and the fee for the next block. A dropped transaction has its status and replacement.',
-    tag: 'Stackside',
     params: { tx_id: TxId },
     response: Position,
     notFound: NOT_WAITING,
-    etag: mempoolTag,
-    history: 'since',
-    long: true,
     handle: async ({ params: { tx_id }, read }) => {
       const transaction = read.transactions.find(tx_id);
       if (transaction === undefined || transaction.mined) throw notFound(NOT_WAITING);

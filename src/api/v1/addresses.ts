@@ -46,6 +46,8 @@ const params = { principal: LegacyPrincipal };
 const v3 = '/extended/v3/principals/{principal}';
 
 const family = { tag, params, notFound: NO_BLOCK } as const;
+const balancesFamily = { ...family, query: untilQuery, etag: principalAndMempool, history: 'whole' } as const;
+const listFamily = { ...family, etag: principalAndAnyFork, history: 'since' } as const;
 
 /** Returns the block that the parameters of the nonces name; null if they name none. @throws ApiError if they name two */
 function requestedBlock(height: number | undefined, hash: Uint8Array | undefined): HeightOrHash | null {
@@ -72,34 +74,28 @@ const noncesAtBlock = (lastNonce: bigint | null): NonceState => ({
 /** Balances and nonces of an address, now or after a block. */
 export const addressBalances = [
   route({
-    ...family,
+    ...balancesFamily,
     path: '/extended/v1/address/{principal}/stx',
     operationId: 'getAccountStxBalance',
     summary: 'STX balance of an address',
     description:
       'Returns the STX an address holds, how much of it is locked, and how much it has sent and received so far.',
-    query: untilQuery,
     response: StxBalanceWithTotals,
     deprecated: { replacement: `${v3}/balances/stx` },
-    etag: principalAndMempool,
-    history: 'whole',
     handle: ({ params: { principal }, query, read }) => {
       const history = read.principals.stxHistory(principal, untilHeight(read, query));
       return stxBalanceWithTotals(history, query.until_block === undefined);
     },
   }),
   route({
-    ...family,
+    ...balancesFamily,
     path: '/extended/v1/address/{principal}/balances',
     operationId: 'getAccountBalance',
     summary: 'All balances of an address',
     description:
       'Returns the STX and tokens an address holds, and how much it has sent and received of each. Every token that the address ever moved is listed, zero balances included.',
-    query: untilQuery,
     response: Balances,
     deprecated: { replacement: [`${v3}/balances/stx`, `${v3}/balances/ft`, `${v3}/balances/nft`] },
-    etag: principalAndMempool,
-    history: 'whole',
     handle: ({ params: { principal }, query, read }) => {
       const height = untilHeight(read, query);
       const [stx, tokens] = [read.principals.stxHistory(principal, height), read.addresses.tokens(principal, height)];
@@ -199,7 +195,7 @@ const { unanchored } = untilQuery;
 
 export const addressTransactions = [
   route({
-    ...family,
+    ...listFamily,
     path: '/extended/v1/address/{principal}/transactions',
     operationId: 'getAccountTransactions',
     summary: 'Transactions of an address',
@@ -207,8 +203,6 @@ export const addressTransactions = [
     query: { ...pageQuery, ...heightQuery, exclude_function_args: excludeFunctionArgs },
     response: OffsetPage(Transaction),
     deprecated: { replacement: `${v3}/transactions` },
-    etag: principalAndAnyFork,
-    history: 'since',
     handle: ({ params: { principal }, query, read }) => {
       const heights = parseHeights(read, query);
       const { limit, offset, exclude_function_args: withoutArguments } = query;
@@ -217,7 +211,7 @@ export const addressTransactions = [
     },
   }),
   route({
-    ...family,
+    ...listFamily,
     path: '/extended/v1/address/{principal}/transactions_with_transfers',
     operationId: 'getAccountTransactionsWithTransfers',
     summary: 'Transactions of an address with transfers',
@@ -226,8 +220,6 @@ export const addressTransactions = [
     query: { ...pageQuery, ...heightQuery },
     response: OffsetPage(TransactionWithTransfers),
     deprecated: { replacement: `${v3}/transactions` },
-    etag: principalAndAnyFork,
-    history: 'since',
     handle: ({ params: { principal }, query, read }) => {
       const heights = parseHeights(read, query);
       const page = read.addresses.transactionsWithTransfers(principal, heights, query.limit, query.offset);

@@ -96,7 +96,6 @@ export const blocks = [
   }),
 ];
 
-const TRANSACTIONS_TAG = 'Transactions (v1)';
 const response = OffsetPage(Transaction);
 
 interface ListQuery {
@@ -112,39 +111,39 @@ function transactionsPage(read: Reader, block: BlockSearch, order: ListOrder, qu
   return page === undefined ? undefined : offsetPage(query, page);
 }
 
+const ofBlock = {
+  tag: 'Transactions (v1)',
+  response,
+  notFound: 'Block not found',
+  etag: anyFork,
+  history: 'since',
+} as const;
+
 /** The transactions of a block, whole, as v1 and v2 list them. */
 export const blockTransactions = [
   route({
+    ...ofBlock,
     path: '/extended/v1/tx/block/{block_hash}',
     operationId: 'getTransactionsByBlockHash',
     summary: 'Transactions of a block by hash',
     description:
       'Returns the transactions of a block, starting with the last one in the block. Orphaned blocks return an empty list.',
-    tag: TRANSACTIONS_TAG,
     deprecated: { replacement: '/extended/v3/blocks/{block_hash}/transactions' },
     params: { block_hash: HexHash },
     query: { ...legacyOffsetQuery({ maximum: 200, default: 20 }), exclude_function_args: excludeFunctionArgs },
-    response,
-    notFound: 'Block not found',
-    etag: anyFork,
-    history: 'since',
     handle: ({ params: { block_hash }, query, read }) =>
       requireFound(transactionsPage(read, { hash: block_hash }, 'desc', query), 'no block found by hash'),
   }),
   route({
+    ...ofBlock,
     path: '/extended/v1/tx/block_height/{height}',
     operationId: 'getTransactionsByBlockHeight',
     summary: 'Transactions of a block by height',
     description:
       'Returns the transactions of the canonical block at a height, starting with the last one in the block.',
-    tag: TRANSACTIONS_TAG,
     deprecated: { replacement: '/extended/v3/blocks/{height}/transactions' },
     params: { height: BlockHeight },
     query: { ...legacyOffsetQuery({ maximum: 50, default: 20 }), exclude_function_args: excludeFunctionArgs },
-    response,
-    notFound: 'Block not found',
-    etag: anyFork,
-    history: 'since',
     handle: ({ params: { height }, query, read }) =>
       requireFound(transactionsPage(read, { height }, 'desc', query), `no block found at height ${height}`),
   }),
@@ -168,48 +167,41 @@ export const blockTransactions = [
   }),
 ];
 
-const MICROBLOCKS_TAG = 'Microblocks (v1)';
-const deprecated = { replacement: null };
+const ofMicroblocks = { tag: 'Microblocks (v1)', deprecated: { replacement: null }, etag: chainTip };
 
 /** Microblocks: chain data of Stacks 2.x. Later chains have none. */
 export const microblocks = [
   route({
+    ...ofMicroblocks,
     path: '/extended/v1/microblock',
     operationId: 'getMicroblockList',
     summary: 'Recent microblocks',
     description: 'Returns the microblocks of the canonical chain, newest first. Only Stacks 2.x had microblocks.',
-    tag: MICROBLOCKS_TAG,
-    deprecated,
     query: legacyOffsetQuery({ maximum: 200, default: 20 }),
     response: OffsetPage(Microblock),
-    etag: chainTip,
     history: 'since',
     handle: ({ query, read }) => offsetPage(query, read.microblocks.page(query.limit, query.offset), microblock),
   }),
   route({
+    ...ofMicroblocks,
     path: '/extended/v1/microblock/unanchored/txs',
     operationId: 'getUnanchoredTransactions',
     summary: 'Unconfirmed microblock transactions',
     description: 'Returns an empty list: it once had the transactions of unconfirmed microblocks (Stacks 2.x).',
-    tag: MICROBLOCKS_TAG,
-    deprecated,
     response: listOf(named('WholeList', { total: Type.Integer() }), Transaction),
-    etag: chainTip,
     history: 'since',
     handle: () => ({ total: 0, results: [] }),
   }),
   route({
+    ...ofMicroblocks,
     path: '/extended/v1/microblock/{hash}',
     operationId: 'getMicroblockByHash',
     summary: 'One microblock',
     description: 'Returns the microblock that has a hash. Only Stacks 2.x had microblocks.',
-    tag: MICROBLOCKS_TAG,
-    deprecated,
     moved: prefixed(4, { shape: ANY_TEXT, withQuery: false }),
     params: { hash: HexHash },
     response: Microblock,
     notFound: 'Microblock not found',
-    etag: chainTip,
     history: 'thing',
     handle: ({ params: { hash }, read }) =>
       microblock(requireFound(read.microblocks.find(hash), 'cannot find microblock by hash')),

@@ -64,19 +64,19 @@ function trait(text: string): TraitFunction[] {
   return functions;
 }
 
+const listFamily = { tag, etag: chainTip, history: 'since' } as const;
+
 export const contracts = [
   route({
+    ...listFamily,
     path: '/extended/v1/contract/by_trait',
     operationId: 'getContractsByTrait',
     summary: 'Contracts that implement a trait',
     description: 'Returns the contracts whose interface has every function of the given trait, newest first.',
-    tag,
     deprecated: { replacement: null },
     query: { trait_abi: Trait, ...listQuery },
     response: UncountedPage(Contract),
     notFound: 'Contract not found: no contract implements this trait',
-    etag: chainTip,
-    history: 'since',
     handle: ({ query: { trait_abi: functions, limit, offset }, read }) => {
       const names = functions.flatMap(({ name }) => (typeof name === 'string' ? [name] : []));
       const passes = (contractInterface: unknown) => implementsTrait(contractInterface, functions);
@@ -102,18 +102,16 @@ export const contracts = [
       contract(requireFound(read.contracts.anyDeployment(params.contract_id), 'cannot find contract by ID')),
   }),
   route({
+    ...listFamily,
     path: '/extended/v1/contract/{contract_id}/events',
     operationId: 'getContractEventsById',
     summary: 'Events logged by a contract',
     description:
       'Returns the events that a contract printed on the canonical chain, newest first. Unknown contracts return an empty list.',
-    tag,
     deprecated: { replacement: '/extended/v2/smart-contracts/{contract_id}/logs' },
     params: { contract_id },
     query: listQuery,
     response: UncountedPage(TransactionEvent),
-    etag: chainTip,
-    history: 'since',
     handle: ({ params, query: { limit, offset }, read }) => {
       const start = { cursor: null, item: null, offset };
       const page = read.contracts.logs(params.contract_id, limit, start, contractLogRows);

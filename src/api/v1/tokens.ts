@@ -178,15 +178,14 @@ export const tokensV1 = [
     },
   }),
   route({
+    ...family,
     path: '/extended/v1/tokens/nft/history',
     operationId: 'getNonFungibleTokenHistory',
     summary: 'History of a non-fungible token (v1)',
     description: 'Returns the mint, the transfers and the burn of one instance of a non-fungible token, newest first.',
-    tag,
     query: { asset_identifier: NftAssetParameter, value: ClarityValue, ...nftQuery, unanchored },
     response: OffsetPage(NftHistoryEvent),
     deprecated: { replacement: '/extended/v3/tokens/nft/{asset_identifier}/{value}/history' },
-    etag: chainTip,
     history: 'since',
     handle: ({ query, read }) => {
       const { asset_identifier: asset, value, limit, offset, tx_metadata } = query;
@@ -196,15 +195,14 @@ export const tokensV1 = [
     },
   }),
   route({
+    ...family,
     path: '/extended/v1/tokens/nft/mints',
     operationId: 'getNonFungibleTokenMints',
     summary: 'Mints of a non-fungible token',
     description: 'Returns the mints of a non-fungible token, newest first.',
-    tag,
     query: { asset_identifier: NftAssetParameter, ...nftQuery, unanchored },
     response: OffsetPage(NftMint),
     deprecated: { replacement: null },
-    etag: chainTip,
     history: 'since',
     handle: ({ query, read }) => {
       const { asset_identifier: asset, limit, offset, tx_metadata } = query;

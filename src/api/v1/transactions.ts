@@ -68,6 +68,8 @@ function rank(inForks: FoundInForks | undefined): number {
   return inForks.mined ? 0 : 1;
 }
 
+const single = { tag, params: { tx_id: TxId }, notFound: 'Transaction not found' };
+
 export const transactions = [
   route({
     path: '/extended/v1/tx',
@@ -172,18 +174,16 @@ export const transactions = [
     },
   }),
   route({
+    ...single,
     path: '/extended/v1/tx/{tx_id}',
     operationId: 'getTransactionById',
     summary: 'One transaction with its events',
     description:
       'Returns a transaction with its events, whether it is mined, pending or dropped. A transaction that is in orphaned blocks only is returned with `canonical: false`.',
-    tag,
     deprecated: { replacement: '/extended/v3/transactions/{tx_id}' },
     moved: prefixed(4, { shape: HASH_DIGITS, withQuery: true }),
-    params: { tx_id: TxId },
     query: detailQuery,
     response: MaybeSerialized(FoundTransaction),
-    notFound: 'Transaction not found',
     etag: typedTransaction,
     history: 'since',
     handle: ({ params: { tx_id }, query, read }) => {
@@ -200,21 +200,19 @@ export const transactions = [
     },
   }),
   route({
+    ...single,
     path: '/extended/v1/tx/{tx_id}/raw',
     operationId: 'getRawTransactionById',
     summary: 'Raw bytes of a transaction',
     description:
       'Returns the serialized transaction in hex. Transactions made on Bitcoin have no such bytes and return `0x00`.',
-    tag,
     deprecated: {
       replacement: '/v3/transaction/{digits}',
       // The node accepts ids in lower case and without 0x only.
       parts: { digits: (textOf) => normalizeTxId(textOf('tx_id'))?.slice(2) ?? null },
     },
     moved: prefixed(4, { shape: HASH_DIGITS, withQuery: false }),
-    params: { tx_id: TxId },
     response: named('RawTransactionV1', { raw_tx: Hex }),
-    notFound: 'Transaction not found',
     etag: transactionTag,
     history: 'thing',
     handle: ({ params: { tx_id }, read }) => {

@@ -32,17 +32,17 @@ import { excludeFunctionArgs, LegacyPrincipal, PrincipalText, TIP, TxId } from '
 
 const tag = 'Addresses';
 const params = { principal: LegacyPrincipal };
+const family = { tag, params, etag: principalTag, history: 'whole' } as const;
 const balancesOfV3 = '/extended/v3/principals/{principal}/balances';
 
 export const addressBalancesV2 = [
   route({
+    ...family,
     path: '/extended/v2/addresses/{principal}/balances/stx',
     operationId: 'getAddressStxBalance',
     summary: 'STX balance of an address (v2)',
     description:
       'Returns the STX an address holds and how much of it is locked. With `include_mempool` the effect of pending transactions is added.',
-    tag,
-    params,
     query: {
       include_mempool: Type.Boolean({
         default: false,
@@ -52,39 +52,33 @@ export const addressBalancesV2 = [
     response: StxBalance,
     deprecated: { replacement: `${balancesOfV3}/stx` },
     etag: principalAndMempool,
-    history: 'whole',
     handle: ({ params: { principal }, query: { include_mempool }, read }) =>
       stxBalance(read.principals.stxHistory(principal, TIP), include_mempool),
   }),
   route({
+    ...family,
     path: '/extended/v2/addresses/{principal}/balances/ft',
     operationId: 'getAddressFtBalances',
     summary: 'Fungible token balances of an address',
     description: 'Returns the fungible tokens an address holds, ordered by asset identifier.',
-    tag,
-    params,
     query: legacyOffsetQuery({ maximum: 200, default: 100 }),
     response: OffsetPage(AddressFtBalance),
     deprecated: { replacement: `${balancesOfV3}/ft` },
-    etag: principalTag,
-    history: 'whole',
     handle: ({ params: { principal }, query, read }) => {
       const page = read.addresses.ftBalances(principal, query.limit, query.offset);
       return offsetPage(query, page, ({ asset: token, balance }) => ({ token, balance }));
     },
   }),
   route({
+    ...family,
     path: '/extended/v2/addresses/{principal}/balances/ft/{token}',
     operationId: 'getAddressFtBalance',
     summary: 'Balance of one fungible token (v2)',
     description:
       "Returns an address's balance of one fungible token, or of STX if the token is `stx`. Unknown tokens have a balance of zero.",
-    tag,
     params: { ...params, token: Type.String({ description: 'Asset identifier, or `stx`', examples: example('ft') }) },
     response: named('AddressFtAmount', { balance: SignedAmount }),
     deprecated: { replacement: `${balancesOfV3}/ft/{token}` },
-    etag: principalTag,
-    history: 'whole',
     handle: ({ params: { principal, token }, read }) => {
       if (token !== 'stx') return { balance: read.principals.ftBalance(principal, token) };
       const { balance } = read.principals.stxBalance(principal);

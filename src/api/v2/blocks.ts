@@ -71,20 +71,25 @@ const HOUR = 3600;
 const DAY = 24 * HOUR;
 const WINDOWS = [HOUR, DAY, 7 * DAY, 30 * DAY];
 
+const listFamily = { tag, query: listQuery, response: FlatPage(ChainBlock), etag: chainTip, history: 'since' } as const;
+const single = {
+  tag,
+  params: { height_or_hash: BlockParameter },
+  notFound: UNKNOWN,
+  etag: blockTag,
+  history: 'thing',
+} as const;
+
 /** @param now the clock, in Unix milliseconds */
 export const blocks = (now: () => number): Route[] => [
   route({
+    ...listFamily,
     path: '/extended/v2/blocks',
     operationId: 'getBlocks',
     summary: 'Recent blocks (v2)',
     description:
       'Returns the blocks of the canonical chain, highest first. `next_cursor` leads to newer blocks, `prev_cursor` to older ones.',
-    tag,
-    query: listQuery,
-    response: FlatPage(ChainBlock),
     notFound: NO_CURSOR,
-    etag: chainTip,
-    history: 'since',
     handle: ({ query, read }) => {
       const list = flatList('blocks', blockName, query);
       return list.page(read.blocks.page(...list.start, chainBlockRows));
@@ -121,32 +126,24 @@ export const blocks = (now: () => number): Route[] => [
     handle: ({ params: { timestamp }, read }) => chainBlock(requireFound(read.blocks.at(timestamp), NO_EARLIER_BLOCK)),
   }),
   route({
+    ...single,
     path: '/extended/v2/blocks/{height_or_hash}',
     operationId: 'getBlock',
     summary: 'One block',
     description: 'Returns one block of the canonical chain by its height or hash, or the newest one for `latest`.',
-    tag,
-    params: { height_or_hash: BlockParameter },
     response: MaybeSerialized(ChainBlock),
-    notFound: UNKNOWN,
-    etag: blockTag,
-    history: 'thing',
     handle: ({ params: { height_or_hash }, read }) =>
       requireFound(read.blocks.find(height_or_hash, chainBlockRows), UNKNOWN),
   }),
   route({
+    ...single,
     path: '/extended/v2/blocks/{height_or_hash}/signer-signatures',
     operationId: 'getBlockSignerSignatures',
     summary: 'Signer signatures of a block',
     description:
       'Returns the signatures of the signers of a block, in the order of the block header. Blocks before Nakamoto have none.',
-    tag,
-    params: { height_or_hash: BlockParameter },
     query: offsetQuery({ maximum: 1000, default: 500 }),
     response: OffsetPage(SignerSignature),
-    notFound: UNKNOWN,
-    etag: blockTag,
-    history: 'thing',
     handle: ({ params: { height_or_hash }, query, read }) =>
       offsetPage(
         query,
@@ -155,12 +152,12 @@ export const blocks = (now: () => number): Route[] => [
       ),
   }),
   route({
+    ...listFamily,
     path: '/extended/v2/block-tenures/{tenure_height}/blocks',
     operationId: 'getTenureBlocks',
     summary: 'Blocks of a tenure',
     description:
       'Returns the canonical blocks of a tenure, highest first. `next_cursor` leads to newer blocks, `prev_cursor` to older ones.',
-    tag,
     params: {
       tenure_height: Type.Integer({
         minimum: 0,
@@ -168,11 +165,7 @@ export const blocks = (now: () => number): Route[] => [
         examples: example('tenure_height'),
       }),
     },
-    query: listQuery,
-    response: FlatPage(ChainBlock),
     notFound: 'Tenure not found: only on a server with a partial history; or cursor not found',
-    etag: chainTip,
-    history: 'since',
     handle: ({ params: { tenure_height }, query, read }) => {
       const list = flatList(`tenure-blocks ${tenure_height}`, blockName, query);
       const page = read.blocks.ofTenure(tenure_height, ...list.start, chainBlockRows);
@@ -182,50 +175,47 @@ export const blocks = (now: () => number): Route[] => [
   }),
 ];
 
-const BURN_TAG = 'Burn blocks';
+const burnFamily = { tag: 'Burn blocks', etag: chainTip };
 const UNKNOWN_BURN_BLOCK = 'Burn block not found';
 
 const burnBlocksQuery = offsetQuery({ maximum: 30, default: 20 });
 
 export const burnBlocks = [
   route({
+    ...burnFamily,
     path: '/extended/v2/burn-blocks',
     operationId: 'getBurnBlocks',
     summary: 'Recent Bitcoin blocks',
     description: 'Returns the Bitcoin blocks that anchor blocks of the canonical chain, highest first.',
-    tag: BURN_TAG,
     query: burnBlocksQuery,
     response: OffsetPage(BurnBlock),
-    etag: chainTip,
     history: 'since',
     handle: ({ query, read }) => offsetPage(query, read.burnBlocks.page(query.limit, query.offset), burnBlock),
   }),
   route({
+    ...burnFamily,
     path: '/extended/v2/burn-blocks/{height_or_hash}',
     operationId: 'getBurnBlock',
     summary: 'One Bitcoin block',
     description:
       'Returns one Bitcoin block that anchors blocks of the canonical chain. Other Bitcoin blocks are not found.',
-    tag: BURN_TAG,
     params: { height_or_hash: BurnBlockParameter },
     response: BurnBlock,
     notFound: UNKNOWN_BURN_BLOCK,
-    etag: chainTip,
     history: 'thing',
     handle: ({ params: { height_or_hash }, read }) =>
       burnBlock(requireFound(read.burnBlocks.find(height_or_hash), UNKNOWN_BURN_BLOCK)),
   }),
   route({
+    ...burnFamily,
     path: '/extended/v2/burn-blocks/{height_or_hash}/blocks',
     operationId: 'getBurnBlockBlocks',
     summary: 'Blocks of a Bitcoin block',
     description: 'Returns the blocks of the canonical chain that are anchored to a Bitcoin block, highest first.',
-    tag: BURN_TAG,
     params: { height_or_hash: BurnBlockParameter },
     query: burnBlocksQuery,
     response: OffsetPage(ChainBlock),
     notFound: UNKNOWN_BURN_BLOCK,
-    etag: chainTip,
     history: 'since',
     handle: ({ params: { height_or_hash }, query, read }) =>
       offsetPage(

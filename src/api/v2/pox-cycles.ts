@@ -100,27 +100,25 @@ const family = { tag, etag: chainTip, history: 'whole' } as const;
 /** Reward cycles with their signers and stackers. */
 export const poxCycles = [
   route({
+    ...family,
     path: '/extended/v2/pox/cycles',
     operationId: 'getPoxCycles',
     summary: 'Reward cycles',
     description: 'Returns the reward cycles with chosen signers, highest first.',
-    tag,
     query: offsetQuery({ maximum: 60, default: 20 }),
     response: OffsetPage(PoxCycle),
-    etag: chainTip,
     history: 'since',
     handle: ({ query, read }) => offsetPage(query, read.rewardCycles.page(query.limit, query.offset), poxCycle),
   }),
   route({
+    ...family,
     path: '/extended/v2/pox/cycles/{cycle_number}',
     operationId: 'getPoxCycle',
     summary: 'One reward cycle',
     description: 'Returns one reward cycle with chosen signers.',
-    tag,
     params: { cycle_number },
     response: PoxCycle,
     notFound: UNKNOWN_CYCLE,
-    etag: chainTip,
     history: 'thing',
     handle: ({ params: { cycle_number }, read }) =>
       poxCycle(requireFound(read.rewardCycles.find(cycle_number), UNKNOWN)),
@@ -175,44 +173,42 @@ export const poxCycles = [
   }),
 ];
 
-const transactionsQuery = offsetQuery({ maximum: 30, default: 20 });
+const payments = {
+  tag: 'Burn blocks',
+  query: offsetQuery({ maximum: 30, default: 20 }),
+  response: OffsetPage(PoxTransaction),
+  etag: chainAndBurnBlock,
+  history: 'payouts',
+} as const;
 
 /** Outputs of Bitcoin transactions that paid stackers. */
 export const poxTransactions = [
   route({
+    ...payments,
     path: '/extended/v2/burn-blocks/{height_or_hash}/pox-transactions',
     operationId: 'getBurnBlockPoxTransactions',
     summary: 'Reward payments of a Bitcoin block',
     description:
       'Returns the rewards that the transactions of a Bitcoin block paid to stackers, ordered by transaction id. `latest` stands for the newest Bitcoin block that paid any.',
-    tag: 'Burn blocks',
     params: { height_or_hash: BurnBlockParameter },
-    query: transactionsQuery,
-    response: OffsetPage(PoxTransaction),
     notFound: 'Burn block not found: only on a server with a partial history',
-    etag: chainAndBurnBlock,
-    history: 'payouts',
     handle: ({ params: { height_or_hash }, query, read }) => {
       if (!read.burnRewards.has(height_or_hash)) refuseIfPartial(read, 'Burn block not found');
       return offsetPage(query, read.burnRewards.outputsOf(height_or_hash, query.limit, query.offset), poxTransaction);
     },
   }),
   route({
+    ...payments,
     path: '/extended/v2/addresses/{burnchain_address}/pox-transactions',
     operationId: 'getAddressPoxTransactions',
     summary: 'Reward payments to an address',
     description: 'Returns the rewards that Bitcoin transactions paid to an address, newest block first.',
-    tag: 'Burn blocks',
     params: {
       burnchain_address: Type.String({
         description: 'Bitcoin address of any kind',
         examples: example('bitcoin_address'),
       }),
     },
-    query: transactionsQuery,
-    response: OffsetPage(PoxTransaction),
-    etag: chainAndBurnBlock,
-    history: 'payouts',
     handle: ({ params: { burnchain_address }, query, read }) => {
       const page = read.burnRewards.outputsTo(burnchain_address, query.limit, query.offset);
       return offsetPage(query, page, poxTransaction);

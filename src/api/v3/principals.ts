@@ -131,6 +131,7 @@ export { balanceChange, nonces, principalTransaction, transactionBalanceChange }
 const tag = 'Principals';
 
 const family = { tag, params: { principal: PrincipalParameter }, etag: principalTag } as const;
+const withPending = { ...family, etag: principalAndMempool } as const;
 
 export const principals = [
   route({
@@ -149,16 +150,14 @@ export const principals = [
     },
   }),
   route({
+    ...withPending,
     path: '/extended/v3/principals/{principal}/mempool/transactions',
     operationId: 'getPrincipalMempoolTransactions',
     summary: 'Pending transactions of a principal',
     description:
       'Returns the pending transactions in which the principal is the sender, the sponsor, the recipient or the contract, starting with the one received last.',
-    tag,
-    params: { principal: PrincipalParameter },
     query: cursorQuery,
     response: CursorPage(PendingSummary),
-    etag: principalAndMempool,
     history: 'pending',
     handle: ({ params: { principal }, query, read }) => {
       const list = cursorList(`principal-mempool-transactions ${principal}`, query);
@@ -166,15 +165,14 @@ export const principals = [
     },
   }),
   route({
+    ...withPending,
     path: '/extended/v3/principals/{principal}/nonces',
     operationId: 'getPrincipalNonces',
     summary: 'Nonces of an account',
     description:
       'Returns the last nonce an account used, the nonces of its pending transactions, the gaps between them, and the nonce to use next.',
-    tag,
     params: { principal: AddressParameter },
     response: Nonces,
-    etag: principalAndMempool,
     history: 'account',
     handle: ({ params: { principal }, read, askAccount }) =>
       withUntouched(read, [principal], askAccount, ([untouched]) =>
@@ -185,15 +183,13 @@ export const principals = [
 
 export const balances = [
   route({
+    ...withPending,
     path: '/extended/v3/principals/{principal}/balances/stx',
     operationId: 'getPrincipalStxBalance',
     summary: 'STX balance of a principal',
     description:
       'Returns the STX a principal holds, how much of it is locked, and how pending transactions will change it. Unknown principals have a balance of zero.',
-    tag,
-    params: { principal: PrincipalParameter },
     response: StxBalance,
-    etag: principalAndMempool,
     history: 'account',
     handle: ({ params: { principal }, read, askAccount }) =>
       withUntouched(read, [principal], askAccount, ([untouched]) =>
@@ -215,14 +211,13 @@ export const balances = [
     },
   }),
   route({
+    ...family,
     path: '/extended/v3/principals/{principal}/balances/ft/{asset_identifier}',
     operationId: 'getPrincipalFtBalance',
     summary: 'Balance of one fungible token',
     description: "Returns a principal's balance of one fungible token. Unknown tokens have a balance of zero.",
-    tag,
     params: { principal: PrincipalParameter, asset_identifier: AssetParameter },
     response: FtBalance,
-    etag: principalTag,
     history: 'whole',
     handle: ({ params: { principal, asset_identifier: asset }, read }) =>
       ftBalance({ asset, balance: read.principals.ftBalance(principal, asset) }),

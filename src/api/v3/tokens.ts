@@ -94,16 +94,15 @@ export const tokens = [
     },
   }),
   route({
+    ...family,
     path: '/extended/v3/tokens/nft/{asset_identifier}/{value}/history',
     operationId: 'getNftHistory',
     summary: 'History of a non-fungible token',
     description:
       'Returns the mint, the transfers and the burn of one instance of a non-fungible token, newest first. A value that no instance can have, such as hex digits without 0x or a number above 128 bits, returns an empty list.',
-    tag,
     params: { asset_identifier: NftAssetParameter, value: NftValueParameter },
     query: cursorQuery,
     response: CursorPage(NftMove),
-    etag: chainTip,
     history: 'since',
     handle: ({ params: { asset_identifier: asset, value }, query, read }) => {
       const list = cursorList(`nft-history ${asset} ${toHex(value)}`, query);

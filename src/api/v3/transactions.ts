@@ -133,6 +133,8 @@ export { transactionEvent };
 const tag = 'Transactions';
 const UNKNOWN = 'Transaction not found';
 
+const single = { tag, params: { tx_id: TxId }, notFound: UNKNOWN, etag: transaction, history: 'thing' } as const;
+
 /** Lists of the chain's transactions, single transactions, and their events. */
 export const transactions = [
   route({
@@ -151,18 +153,14 @@ export const transactions = [
     },
   }),
   route({
+    ...single,
     path: '/extended/v3/transactions/{tx_id}',
     operationId: 'getTransaction',
     summary: 'One transaction',
     description:
       'Returns a transaction whether it is mined, pending or dropped; see `status`. Large parts (arguments, source code, post-conditions, result) are returned only if `include` names them.',
-    tag,
-    params: { tx_id: TxId },
     query: includeQuery(...includable),
     response: MaybeSerialized(FoundTransaction),
-    notFound: UNKNOWN,
-    etag: transaction,
-    history: 'thing',
     handle: ({ params: { tx_id }, query: { include = [] }, read }) => {
       const mined = include.length === 0 ? read.transactions.findMined(tx_id, fullRows) : undefined;
       if (mined !== undefined) return mined;
@@ -171,18 +169,14 @@ export const transactions = [
     },
   }),
   route({
+    ...single,
     path: '/extended/v3/transactions/{tx_id}/events',
     operationId: 'getTransactionEvents',
     summary: 'Events of a transaction',
     description:
       'Returns the events of a transaction of the canonical chain in the order in which they happened. A pending transaction has none.',
-    tag,
-    params: { tx_id: TxId },
     query: cursorQuery,
     response: CursorPage(TransactionEvent),
-    notFound: UNKNOWN,
-    etag: transaction,
-    history: 'thing',
     handle: ({ params: { tx_id }, query, read }) => {
       const list = cursorList(`transaction-events ${toHex(tx_id)}`, query);
       return list.page(requireFound(read.events.ofTransaction(tx_id, ...list.start), UNKNOWN), transactionEvent);
@@ -293,6 +287,8 @@ export const search = [
   }),
 ];
 
+const pending = { tag: 'Stackside', etag: mempoolTag, history: 'pending' } as const;
+
 export const mempool = [
   route({
     path: '/extended/v3/mempool/transactions',
@@ -311,20 +307,18 @@ export const mempool = [
   }),
   // Only Stackside has this route. It returns the items of v3.
   route({
+    ...pending,
     path: '/stackside/v1/mempool/transactions',
     operationId: 'searchMempoolTransactions',
     summary: 'Pending transactions that meet conditions',
     description:
       'Returns the transactions in the mempool that meet all given conditions, by fee or by time of receipt, as `/extended/v3/mempool/transactions` shows them. A page may have fewer results than `limit`, or none, even if there is a next page.',
-    tag: 'Stackside',
     query: {
       ...cursorQuery,
       sort_by: Type.Optional({ ...words('fee', 'age'), description: 'Order: by fee (default), or by age' }),
       ...commonConditions,
     },
     response: UncountedCursorPage(PendingSummary),
-    etag: mempoolTag,
-    history: 'pending',
     handle: ({ query, read }) => {
       const { limit, cursor, sort_by = 'fee', ...filters } = query;
       const conditions = toConditions(filters);
@@ -334,17 +328,15 @@ export const mempool = [
     },
   }),
   route({
+    ...pending,
     path: '/stackside/v1/principals/{principal}/dropped-transactions',
     operationId: 'getDroppedTransactionsOfPrincipal',
     summary: 'Dropped transactions of an account',
     description:
       'Returns the transactions of an account (as origin) that left the mempool without being mined, starting with the one received last. `status` is the reason, and `replaced_by_tx_id` the transaction that took its nonce, if the node named one.',
-    tag: 'Stackside',
     params: { principal: PrincipalParameter },
     query: cursorQuery,
     response: UncountedCursorPage(FullPending),
-    etag: mempoolTag,
-    history: 'pending',
     handle: ({ params: { principal }, query, read }) => {
       const list = cursorList(`dropped ${principal}`, query);
       return list.page(read.mempool.droppedOf(principal, ...list.start), (item) => fullPending(item, []));

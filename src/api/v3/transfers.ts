@@ -48,7 +48,7 @@ export const [NftMove, nftMove] = object<Move>('NftTransfer')({ ...sides, ...ori
 
 export { ftTransfer, stxTransfer };
 
-const tag = 'Principals';
+const family = { tag: 'Principals', etag: principalTag, history: 'since' } as const;
 
 /** OpenAPI texts of the two directions. */
 const stxTexts = {
@@ -66,14 +66,12 @@ const stxTexts = {
 
 const stxTransfers = (direction: keyof typeof stxTexts) =>
   route({
+    ...family,
     path: `/extended/v3/principals/{principal}/transfers/stx/${direction}`,
     ...stxTexts[direction],
-    tag,
     params: { principal: PrincipalParameter },
     query: cursorQuery,
     response: CursorPage(StxTransfer),
-    etag: principalTag,
-    history: 'since',
     handle: ({ params: { principal }, query, read }) => {
       const list = cursorList(`stx-${direction} ${principal}`, query);
       return list.page(read.transfers.stx(principal, direction, ...list.start), stxTransfer);
@@ -84,17 +82,15 @@ export const transfers = [
   stxTransfers('inbound'),
   stxTransfers('outbound'),
   route({
+    ...family,
     path: '/extended/v3/principals/{principal}/transfers/ft/{asset_identifier}',
     operationId: 'getPrincipalFtTransfers',
     summary: 'Transfers of a fungible token by a principal',
     description:
       'Returns the transfers, mints and burns of one fungible token that a principal sent or received, newest first.',
-    tag,
     params: { principal: PrincipalParameter, asset_identifier: AssetParameter },
     query: cursorQuery,
     response: CursorPage(FtTransfer),
-    etag: principalTag,
-    history: 'since',
     handle: ({ params: { principal, asset_identifier: asset }, query, read }) => {
       const list = cursorList(`ft-transfers ${principal} ${asset}`, query);
       return list.page(read.transfers.ft(principal, asset, ...list.start), ftTransfer);
