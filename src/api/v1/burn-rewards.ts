@@ -6,17 +6,21 @@ import { ApiError } from '../../http/errors.ts';
 import { legacyOffsetQuery, OffsetPage, offsetPage, UncountedPage, uncountedPage } from '../../http/pagination.ts';
 import { normalizer, type SentText } from '../../http/parameters.ts';
 import { route } from '../../http/route.ts';
-import type { BurnReward as StoredBurnReward, RewardSlot as StoredRewardSlot } from '../../store/model/staking.ts';
+import type {
+  PayingBlock,
+  BurnReward as StoredBurnReward,
+  RewardSlot as StoredRewardSlot,
+} from '../../store/model/staking.ts';
 import { example } from '../shared/examples/examples.ts';
 import { fields, Hash, Height, literal, named, object, Sats } from '../shared/fields.ts';
 import { AddressParameter } from '../shared/parameters.ts';
 
 const BitcoinAddress = Type.String({ description: 'Bitcoin address' });
 
-const place = fields<Pick<StoredBurnReward, 'burnBlock'>>()({
+const place = fields<PayingBlock>()({
   canonical: literal(true),
-  burn_block_hash: [Hash, ({ burnBlock }) => toHex(burnBlock.hash)],
-  burn_block_height: [Height, ({ burnBlock }) => burnBlock.height],
+  burn_block_hash: [Hash, ({ hash }) => toHex(hash)],
+  burn_block_height: [Height, ({ height }) => height],
 });
 
 /** A slot of a Bitcoin block's rewards. */

@@ -66,8 +66,8 @@ const [PoxStacker, poxStacker] = object<CycleStacker>('PoxStacker')({
 
 /** A Bitcoin transaction that paid rewards, in satoshis. */
 const [PoxTransaction, poxTransaction] = object<PoxOutput>('PoxTransaction')({
-  burn_block_height: [Height, ({ burnBlock }) => burnBlock.height],
-  burn_block_hash: [Hash, ({ burnBlock }) => toHex(burnBlock.hash)],
+  burn_block_height: [Height, ({ height }) => height],
+  burn_block_hash: [Hash, ({ hash }) => toHex(hash)],
   tx_id: [Hash, ({ txId }) => toHex(txId)],
   recipient: [Type.String({ description: 'Bitcoin address' }), ({ recipient }) => recipient],
   utxo_idx: [Type.Integer(), ({ outputIndex }) => outputIndex],

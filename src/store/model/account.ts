@@ -89,7 +89,7 @@ export interface Nonces {
 /** Change of one asset of a principal by a transaction: micro-STX with the fee in `sent`, base units, or instances. */
 export interface BalanceChange {
   txId: Uint8Array;
-  asset: { type: 'stx' } | { type: 'ft' | 'nft'; identifier: string };
+  asset: MovedAsset;
   sent: bigint;
   received: bigint;
 }

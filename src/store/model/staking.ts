@@ -59,9 +59,14 @@ export interface CycleStacker {
   print: StackingPrint;
 }
 
+/** A Bitcoin block that paid addresses, or had to. */
+export interface PayingBlock {
+  hash: Uint8Array;
+  height: number;
+}
+
 /** A payment to an address in a Bitcoin block; sats. */
-export interface BurnReward {
-  burnBlock: { hash: Uint8Array; height: number };
+export interface BurnReward extends PayingBlock {
   /** Sats that the block's miners burnt. */
   burnAmount: string;
   recipient: string;
@@ -70,15 +75,13 @@ export interface BurnReward {
 }
 
 /** An address that a Bitcoin block had to pay. */
-export interface RewardSlot {
-  burnBlock: { hash: Uint8Array; height: number };
+export interface RewardSlot extends PayingBlock {
   address: string;
   index: number;
 }
 
 /** An output of a Bitcoin transaction that paid an address; sats. */
-export interface PoxOutput {
-  burnBlock: { hash: Uint8Array; height: number };
+export interface PoxOutput extends PayingBlock {
   txId: Uint8Array;
   outputIndex: number;
   recipient: string;

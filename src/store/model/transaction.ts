@@ -3,7 +3,7 @@ import type { ChainEvent, ExecutionCost, Signer, TransactionStatus } from '../..
 import type { Projection } from '../../chain/projection.ts';
 import type { TenureChangeCause, TransactionType } from '../../codec/transaction.ts';
 import type { MempoolStatus } from '../rows/enums.ts';
-import type { PositionInBlock } from './block.ts';
+import type { HeightSpan, PositionInBlock } from './block.ts';
 
 export type SummaryPayload =
   | { type: 'token_transfer'; recipient: string; amount: string; memo: Uint8Array | null }
@@ -24,10 +24,8 @@ interface Spent {
 }
 
 /** A transaction of the canonical chain, as lists show it. Times are Unix seconds. */
-export interface TransactionSummary extends Spent {
-  txIndex: number;
+export interface TransactionSummary extends Spent, TransactionPosition {
   status: TransactionStatus;
-  block: { height: number; hash: Uint8Array; indexHash: Uint8Array; time: number };
   burnBlock: { height: number; time: number };
 }
 
@@ -68,8 +66,8 @@ export interface PendingTransactionDetail extends PendingTransaction {
   raw: Uint8Array;
 }
 
-/** Filters of a list of transactions; null for no filter. */
-export interface TransactionFilter {
+/** Filters by the payload; null for no filter. */
+interface PayloadFilter {
   types: readonly TransactionType[] | null;
   sender: string | null;
   /** Recipient of a token transfer. */
@@ -78,34 +76,31 @@ export interface TransactionFilter {
   contract: string | null;
   /** Called function. */
   functionName: string | null;
+}
+
+/** Filters of a list of transactions; null for no filter. */
+export interface TransactionFilter extends PayloadFilter {
   nonce: number | null;
   /** Earliest and latest time of the Bitcoin block, in Unix seconds. */
   since: number | null;
   until: number | null;
 }
 
-/** Conditions that listed transactions meet; null for none. */
-export interface TransactionConditions {
-  types: readonly TransactionType[] | null;
-  statuses: readonly TransactionStatus[] | null;
-  /** A principal that takes part: it sends or sponsors, or the transaction affects it. */
-  principal: string | null;
-  sender: string | null;
-  /** Recipient of a token transfer. */
-  recipient: string | null;
-  /** Called contract; deployments don't match. */
-  contract: string | null;
-  /** Called function. */
-  functionName: string | null;
+/** Conditions that listed pending transactions meet; null for none. */
+export interface PendingConditions extends PayloadFilter {
   /** micro-STX of a token transfer, both included. */
   leastAmount: bigint | null;
   greatestAmount: bigint | null;
+}
+
+/** Conditions that listed transactions meet, with the heights of their blocks; null for none. */
+export interface TransactionConditions extends PendingConditions, HeightSpan {
+  statuses: readonly TransactionStatus[] | null;
+  /** A principal that takes part: it sends or sponsors, or the transaction affects it. */
+  principal: string | null;
   /** Times of the block, in Unix seconds, both included. */
   since: number | null;
   until: number | null;
-  /** Heights of the block, both included. */
-  from: number | null;
-  to: number | null;
 }
 
 /** Order of transactions; equal ones are in the order of the chain, in the same direction. */
@@ -148,12 +143,6 @@ export interface PendingFilter {
   /** Sender, recipient, or the called or deployed contract. */
   principal: string | null;
 }
-
-/** Conditions that listed pending transactions meet; null for none. */
-export type PendingConditions = Pick<
-  TransactionConditions,
-  'types' | 'sender' | 'recipient' | 'contract' | 'functionName' | 'leastAmount' | 'greatestAmount'
->;
 
 /** Order of a list of pending transactions: the highest fee first, or the newest receipt. */
 export type PendingWalk = 'fee' | 'age';

@@ -2,7 +2,7 @@
  * Directories: contracts, fungible tokens and collections. Ties in an order are sorted by their numbers, the
  * newest first.
  */
-import type { Database } from 'bun:sqlite';
+import type { Database, Statement } from 'bun:sqlite';
 import { dayOf, isDay } from '../../base/utc-time.ts';
 import { heightOf } from '../../chain/position.ts';
 import type { ContractsFilter, ListedContract } from '../model/contract.ts';
@@ -45,16 +45,16 @@ export const sql = {
              WHERE contract_id = ?1 AND type IN (${DEPLOYMENTS})) c
       CROSS JOIN transactions t ON t.position = c.position AND t.status = ${STATUS.success}
       CROSS JOIN blocks b ON b.height = ${heightIn('t.position')}`,
-  ft: query<FtRow, [number, number]>`
-    SELECT a.identifier, f.supply, f.holders, f.events, ${countOfDay(DAILY.ft, 'f.asset_id')} AS of_day,
+  ft: query<FtListing, [number, number]>`
+    SELECT a.identifier AS asset, f.supply, f.holders, f.events, ${countOfDay(DAILY.ft, 'f.asset_id')} AS eventsOfDay,
            t.name, t.symbol, t.decimals
       FROM asset_totals f CROSS JOIN assets a ON a.id = f.asset_id
       LEFT JOIN token_contracts c ON c.asset_id = f.asset_id
       LEFT JOIN tokens t ON t.contract_id = c.contract_id AND t.token_id = '${FT_TOKEN_ID}'
      WHERE f.token = ${TOKEN.ft} AND f.asset_id = ?1 LIMIT 1`,
-  nft: query<NftRow, [number, number]>`
-    SELECT a.identifier, n.mints, CAST(n.supply AS INTEGER) AS instances, n.holders, n.events,
-           ${countOfDay(DAILY.nft, 'n.asset_id')} AS of_day
+  nft: query<NftListing, [number, number]>`
+    SELECT a.identifier AS asset, n.mints, CAST(n.supply AS INTEGER) AS instances, n.holders, n.events,
+           ${countOfDay(DAILY.nft, 'n.asset_id')} AS eventsOfDay
       FROM asset_totals n CROSS JOIN assets a ON a.id = n.asset_id WHERE n.token = ${TOKEN.nft} AND n.asset_id = ?1`,
   calls: rankedList<RankedContract>(
     'd.count',
@@ -91,12 +91,6 @@ interface RankedContract extends Ranked {
 }
 type DeploymentRow = Stored<'transactions', 'position' | 'status'> & { id: number };
 type ContractRow = Stored<'principals', 'address'> & { calls: number; of_day: number; family: number | null };
-type FtRow = Stored<'assets', 'identifier'> &
-  Stored<'asset_totals', 'supply' | 'holders' | 'events'> &
-  Pick<FtListing, 'name' | 'symbol' | 'decimals'> & { of_day: number };
-type NftRow = Stored<'assets', 'identifier'> &
-  Stored<'asset_totals', 'mints' | 'holders' | 'events'> & { instances: number; of_day: number };
-
 /** A page of a directory, with the day that its counts cover. */
 export interface DirectoryPage<Item> extends Page<Item, number | null> {
   day: number;
@@ -120,20 +114,6 @@ export function directoryQueries(db: Database, walkRows = MAX_FILTERED_ROWS) {
       callsOfDay: row.of_day,
       family: row.family === null ? null : storedFamily.nameOf(row.family),
     };
-  }
-
-  function ftListing(id: number, day: number): FtListing {
-    const row = read.ft.get(id, day);
-    if (row === null) throw new Error(`no fungible token has the number ${id}`);
-    const { identifier: asset, of_day: eventsOfDay, ...rest } = row;
-    return { asset, eventsOfDay, ...rest };
-  }
-
-  function nftListing(id: number, day: number): NftListing {
-    const row = read.nft.get(id, day);
-    if (row === null) throw new Error(`no collection has the number ${id}`);
-    const { identifier: asset, of_day: eventsOfDay, ...rest } = row;
-    return { asset, eventsOfDay, ...rest };
   }
 
   /**
@@ -184,7 +164,7 @@ export function directoryQueries(db: Database, walkRows = MAX_FILTERED_ROWS) {
 
   function tokens<Item>(
     kind: 'ft' | 'nft',
-    itemOf: (id: number, day: number) => Item,
+    item: Statement<Item, [number, number]>,
     { order, day: requestedDay }: { order: TokensOrder; day: number | null },
     limit: number,
     cursor: Cursor | null,
@@ -196,7 +176,7 @@ export function directoryQueries(db: Database, walkRows = MAX_FILTERED_ROWS) {
       cursor,
       total: null,
       ...dailyList(day, list),
-      itemOf: ({ id }) => itemOf(id, day),
+      itemOf: ({ id }) => item.get(id, day)!,
     });
     return { ...page, day };
   }
@@ -216,9 +196,9 @@ export function directoryQueries(db: Database, walkRows = MAX_FILTERED_ROWS) {
     },
     /** Fungible tokens that have an event. @param day null for the newest of the chain */
     fts: (order: TokensOrder, day: number | null, limit: number, cursor: Cursor | null) =>
-      tokens('ft', ftListing, { order, day }, limit, cursor),
+      tokens('ft', read.ft, { order, day }, limit, cursor),
     /** Collections that have an event. @param day null for the newest of the chain */
     nfts: (order: TokensOrder, day: number | null, limit: number, cursor: Cursor | null) =>
-      tokens('nft', nftListing, { order, day }, limit, cursor),
+      tokens('nft', read.nft, { order, day }, limit, cursor),
   };
 }

@@ -1,6 +1,6 @@
 /** Keyset pagination: a page is found by a key in the list's order, at the same cost anywhere in the list. */
 import type { Pause } from '../../base/turns.ts';
-import { type Cursor, type CursorKey, type CursorSide, HEAD, type Page } from '../model/page.ts';
+import { type Cursor, type CursorKey, type CursorSide, HEAD, type OffsetPage, type Page } from '../model/page.ts';
 import { UnreadableCursorError } from '../model/read-errors.ts';
 
 /** Rows of a list in its order. */
@@ -196,6 +196,14 @@ export const emptyPage = <T extends number | null>(total: T, cursor: Cursor | nu
   next: null,
   previous: null,
 });
+
+/** Reads a page of a list whose rows are numbered from 1 without gaps, the last row first. @param total the last number */
+export const numberedPage = <Row>(
+  total: number,
+  limit: number,
+  offset: number,
+  rows: (first: number, last: number) => Row[],
+): OffsetPage<Row> => ({ items: rows(total - offset - limit + 1, total - offset), total });
 
 /** Returns a part of a key. @throws UnreadableCursorError if it isn't text */
 export function textAt(key: CursorKey, index: number): string {

@@ -11,6 +11,7 @@ import type { OffsetPage } from '../../model/page.ts';
 import type { BurnReward, PoxOutput, RewardSlot } from '../../model/staking.ts';
 import { query, type Stored, statements } from '../../rows/statement.ts';
 import { forcedUnlockQuery } from '../accounts/locks.ts';
+import { numberedPage } from '../page.ts';
 import { cycleTimesQuery } from '../staking/staking-cycles.ts';
 import type { BlockRange } from './blocks.ts';
 import type { HistoryStart } from './chain.ts';
@@ -96,11 +97,11 @@ export function burnBlockQueries(db: Database, blockRange: BlockRange, historySt
   };
 }
 
-const reward = `SELECT r.height, b.hash, r.burn_amount, r.recipient, r.amount, r.reward_index AS item
+const reward = `SELECT r.height, b.hash, r.burn_amount AS burnAmount, r.recipient, r.amount, r.reward_index AS "index"
                   FROM burn_rewards r JOIN burn_blocks b ON b.height = r.height`;
-const slot = `SELECT r.height, b.hash, r.address, r.slot_index AS item
+const slot = `SELECT r.height, b.hash, r.address, r.slot_index AS "index"
                 FROM burn_slot_holders r JOIN burn_blocks b ON b.height = r.height`;
-const output = `SELECT r.height, b.hash, r.tx_id, r.output_index, r.recipient, r.amount
+const output = `SELECT r.height, b.hash, r.tx_id AS txId, r.output_index AS outputIndex, r.recipient, r.amount
                   FROM pox_transactions r JOIN burn_blocks b ON b.height = r.height`;
 
 export const burnRewardsSql = {
@@ -120,65 +121,33 @@ export const burnRewardsSql = {
        AND NOT EXISTS (SELECT 1 FROM burn_slot_holders s WHERE s.height = b.height) ORDER BY height LIMIT 1`,
   rewardTotal: query<{ total: number }, [number]>`
     SELECT ordinal AS total FROM burn_rewards WHERE height < ?1 ORDER BY height DESC, ordinal DESC LIMIT 1`,
-  rewards: query<RewardRow, [number, number]>`${reward} WHERE r.ordinal BETWEEN ?1 AND ?2 ORDER BY r.ordinal DESC`,
+  rewards: query<BurnReward, [number, number]>`${reward} WHERE r.ordinal BETWEEN ?1 AND ?2 ORDER BY r.ordinal DESC`,
   rewardTotalOf: query<{ total: number; amount: string }, [string, number]>`
     SELECT recipient_ordinal AS total, recipient_total AS amount FROM burn_rewards
      WHERE recipient = ?1 AND height < ?2 ORDER BY recipient_ordinal DESC LIMIT 1`,
-  rewardsOf: query<RewardRow, [string, number, number]>`
+  rewardsOf: query<BurnReward, [string, number, number]>`
     ${reward} WHERE r.recipient = ?1 AND r.recipient_ordinal BETWEEN ?2 AND ?3 ORDER BY r.recipient_ordinal DESC`,
   slotTotal: query<{ total: number }, [number]>`
     SELECT ordinal AS total FROM burn_slot_holders WHERE height < ?1 ORDER BY height DESC, ordinal DESC LIMIT 1`,
-  slots: query<SlotRow, [number, number]>`${slot} WHERE r.ordinal BETWEEN ?1 AND ?2 ORDER BY r.ordinal DESC`,
+  slots: query<RewardSlot, [number, number]>`${slot} WHERE r.ordinal BETWEEN ?1 AND ?2 ORDER BY r.ordinal DESC`,
   slotTotalOf: query<{ total: number }, [string, number]>`
     SELECT address_ordinal AS total FROM burn_slot_holders
      WHERE address = ?1 AND height < ?2 ORDER BY address_ordinal DESC LIMIT 1`,
-  slotsOf: query<SlotRow, [string, number, number]>`
+  slotsOf: query<RewardSlot, [string, number, number]>`
     ${slot} WHERE r.address = ?1 AND r.address_ordinal BETWEEN ?2 AND ?3 ORDER BY r.address_ordinal DESC`,
   newestOutput: query<Stored<'pox_transactions', 'height'>>`
     SELECT height FROM pox_transactions ORDER BY height DESC LIMIT 1`,
   byHash: query<Stored<'burn_blocks', 'height'>, [Uint8Array]>`
     SELECT height FROM burn_blocks WHERE hash = ?1 ORDER BY height DESC LIMIT 1`,
   outputCount: query<{ total: number }, [number]>`SELECT count(*) AS total FROM pox_transactions WHERE height = ?1`,
-  outputs: query<OutputRow, [number, number, number]>`
+  outputs: query<PoxOutput, [number, number, number]>`
     ${output} WHERE r.height = ?1 ORDER BY r.tx_id, r.output_index LIMIT ?2 OFFSET ?3`,
   outputTotalOf: query<{ total: number }, [string]>`
     SELECT recipient_ordinal AS total FROM pox_transactions
      WHERE recipient = ?1 ORDER BY recipient_ordinal DESC LIMIT 1`,
-  outputsOf: query<OutputRow, [string, number, number]>`
+  outputsOf: query<PoxOutput, [string, number, number]>`
     ${output} WHERE r.recipient = ?1 AND r.recipient_ordinal BETWEEN ?2 AND ?3 ORDER BY r.recipient_ordinal DESC`,
 };
-
-type PayingBlockRow = Stored<'burn_blocks', 'height' | 'hash'>;
-
-interface RewardRow extends PayingBlockRow, Stored<'burn_rewards', 'burn_amount' | 'recipient' | 'amount'> {
-  item: number;
-}
-
-interface SlotRow extends PayingBlockRow, Stored<'burn_slot_holders', 'address'> {
-  item: number;
-}
-
-type OutputRow = PayingBlockRow & Stored<'pox_transactions', 'tx_id' | 'output_index' | 'recipient' | 'amount'>;
-
-const burnBlock = ({ hash, height }: PayingBlockRow) => ({ hash, height });
-
-const rewardOf = (row: RewardRow): BurnReward => ({
-  burnBlock: burnBlock(row),
-  burnAmount: row.burn_amount,
-  recipient: row.recipient,
-  amount: row.amount,
-  index: row.item,
-});
-
-const slotOf = (row: SlotRow): RewardSlot => ({ burnBlock: burnBlock(row), address: row.address, index: row.item });
-
-const outputOf = (row: OutputRow): PoxOutput => ({
-  burnBlock: burnBlock(row),
-  txId: row.tx_id,
-  outputIndex: row.output_index,
-  recipient: row.recipient,
-  amount: row.amount,
-});
 
 /** The end height if it is unknown or not set. */
 const WITHOUT_END = Number.MAX_SAFE_INTEGER;
@@ -201,15 +170,6 @@ export function burnRewardQueries(db: Database) {
     if (cycles !== null) return startOfCycle(cycles, cycleAt(cycles, height - 1) + 1);
     return read.firstUnpaid.get(height)?.height ?? WITHOUT_END;
   }
-
-  /** A page of rows that are numbered from 1, the last first. */
-  const numberedPage = <R, T>(
-    total: number,
-    limit: number,
-    offset: number,
-    rows: (first: number, last: number) => R[],
-    itemOf: (row: R) => T,
-  ) => ({ items: rows(total - offset - limit + 1, total - offset).map(itemOf), total });
 
   /** The height of a Bitcoin block; undefined if it is unknown. */
   function outputHeight(id: BlockId): number | undefined {
@@ -248,11 +208,11 @@ export function burnRewardQueries(db: Database) {
     rewards(address: string | null, limit: number, offset: number): OffsetPage<BurnReward> {
       if (address === null) {
         const total = read.rewardTotal.get(endHeight())?.total ?? 0;
-        return numberedPage(total, limit, offset, (first, last) => read.rewards.all(first, last), rewardOf);
+        return numberedPage(total, limit, offset, (first, last) => read.rewards.all(first, last));
       }
       const recipient = nodeSpelling(address);
       const total = read.rewardTotalOf.get(recipient, endHeight())?.total ?? 0;
-      return numberedPage(total, limit, offset, (first, last) => read.rewardsOf.all(recipient, first, last), rewardOf);
+      return numberedPage(total, limit, offset, (first, last) => read.rewardsOf.all(recipient, first, last));
     },
 
     /** Sum of a recipient's rewards in sats, decimal. */
@@ -261,11 +221,11 @@ export function burnRewardQueries(db: Database) {
     slots(holder: string | null, limit: number, offset: number): OffsetPage<RewardSlot> {
       if (holder === null) {
         const total = read.slotTotal.get(endHeight())?.total ?? 0;
-        return numberedPage(total, limit, offset, (first, last) => read.slots.all(first, last), slotOf);
+        return numberedPage(total, limit, offset, (first, last) => read.slots.all(first, last));
       }
       const address = nodeSpelling(holder);
       const total = read.slotTotalOf.get(address, endHeight())?.total ?? 0;
-      return numberedPage(total, limit, offset, (first, last) => read.slotsOf.all(address, first, last), slotOf);
+      return numberedPage(total, limit, offset, (first, last) => read.slotsOf.all(address, first, last));
     },
 
     /** Whether a Bitcoin block is stored; for `latest`, whether any has outputs. */
@@ -278,16 +238,13 @@ export function burnRewardQueries(db: Database) {
     outputsOf(id: BlockId, limit: number, offset: number): OffsetPage<PoxOutput> {
       const height = outputHeight(id);
       if (height === undefined) return { items: [], total: 0 };
-      return {
-        items: read.outputs.all(height, limit, offset).map(outputOf),
-        total: read.outputCount.get(height)?.total ?? 0,
-      };
+      return { items: read.outputs.all(height, limit, offset), total: read.outputCount.get(height)?.total ?? 0 };
     },
 
     outputsTo(address: string, limit: number, offset: number): OffsetPage<PoxOutput> {
       const recipient = nodeSpelling(address);
       const total = read.outputTotalOf.get(recipient)?.total ?? 0;
-      return numberedPage(total, limit, offset, (first, last) => read.outputsOf.all(recipient, first, last), outputOf);
+      return numberedPage(total, limit, offset, (first, last) => read.outputsOf.all(recipient, first, last));
     },
   };
 }

@@ -7,8 +7,9 @@ import type { FileCache } from '../file-cache.ts';
 
 export const sql = {
   chainId: query<Stored<'progress', 'chain_id'>>`SELECT chain_id FROM progress`,
-  tip: query<TipRow>`
-    SELECT b.height, b.block_hash, b.index_block_hash, p.burn_block_height, p.completions
+  tip: query<ChainTip>`
+    SELECT b.height, b.block_hash AS blockHash, b.index_block_hash AS indexBlockHash,
+           p.burn_block_height AS burnBlockHeight, p.completions
       FROM blocks b CROSS JOIN progress p ORDER BY b.height DESC LIMIT 1`,
   // Rows are in the order of receipt.
   newestArrival: query<Pick<BlockRow, 'index_block_hash'>>`
@@ -25,9 +26,6 @@ export const sql = {
   byBlockHash: query<BlockRow, [Uint8Array]>`
     SELECT height, index_block_hash, transactions FROM blocks WHERE block_hash = ?1 ORDER BY height DESC LIMIT 1`,
 };
-
-type TipRow = Stored<'blocks', 'height' | 'block_hash' | 'index_block_hash'> &
-  Stored<'progress', 'burn_block_height' | 'completions'>;
 
 /** `transactions`: number of transactions in lists of the block. */
 type BlockRow = Stored<'blocks', 'height' | 'index_block_hash' | 'transactions'>;
@@ -144,17 +142,7 @@ export function chainQueries(db: Database, cache: FileCache) {
   }
 
   const historyStart = cache.lazy(historyStartQuery(db));
-  const newestTip = cache.lazy((): ChainTip | null => {
-    const row = tip.get();
-    if (row === null) return null;
-    return {
-      height: row.height,
-      blockHash: row.block_hash,
-      indexBlockHash: row.index_block_hash,
-      burnBlockHeight: row.burn_block_height,
-      completions: row.completions,
-    };
-  });
+  const newestTip = cache.lazy(() => tip.get());
   /** Names the state that rows of a canonical block depend on: its fork, and whether filled blocks were completed. */
   const tagAt = cache.memoize((height: number): string => {
     const hash = atHeight(height)?.index_block_hash;

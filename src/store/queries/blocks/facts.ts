@@ -35,8 +35,8 @@ export const sql = {
   contracts: query<Stored<'principals', 'address'>, Positions>`
     SELECT p.address FROM transactions t JOIN principals p ON p.id = t.contract_id
      WHERE t.position BETWEEN ?1 AND ?2 AND t.type IN (${DEPLOYMENTS}) AND t.status = ${STATUS.success}`,
-  ft: query<Stored<'assets', 'identifier'> & Stored<'principals', 'address'>, PositionsUpTo>`
-    SELECT a.identifier, p.address FROM events e JOIN assets a ON a.id = e.asset_id
+  ft: query<TouchedItems['ft'][number], PositionsUpTo>`
+    SELECT a.identifier AS asset, p.address AS principal FROM events e JOIN assets a ON a.id = e.asset_id
       JOIN principals p ON p.id IN (e.sender_id, e.recipient_id)
      WHERE e.position BETWEEN ?1 AND ?2 AND e.kind IN (${ftEvents})
        AND NOT EXISTS (SELECT * FROM events n WHERE n.asset_id = a.id AND n.recipient_id = p.id
@@ -45,8 +45,8 @@ export const sql = {
        AND NOT EXISTS (SELECT * FROM events n WHERE n.asset_id = a.id AND n.sender_id = p.id
                           AND n.kind IN (${EVENT_KIND.ft_transfer}, ${EVENT_KIND.ft_burn})
                           AND n.position > ?2 AND n.position <= ?3)`,
-  nft: query<Stored<'assets', 'identifier'> & { value: Uint8Array }, PositionsUpTo>`
-    SELECT a.identifier, e.value FROM events e JOIN assets a ON a.id = e.asset_id
+  nft: query<TouchedItems['nft'][number], PositionsUpTo>`
+    SELECT a.identifier AS asset, e.value FROM events e JOIN assets a ON a.id = e.asset_id
      WHERE e.position BETWEEN ?1 AND ?2 AND e.kind IN (${nftEvents})
        AND NOT EXISTS (SELECT * FROM events n WHERE n.asset_id = e.asset_id AND n.value = e.value
                           AND n.kind >= ${EVENT_KIND.nft_transfer} AND n.position > ?2 AND n.position <= ?3)`,
@@ -132,15 +132,11 @@ export function factQueries(db: Database) {
     touched(height: number, upTo: number): TouchedItems {
       const { first, last } = positionsOf(height);
       const { last: end } = positionsOf(upTo);
-      const holdings = read.ft
-        .all(first, last, end)
-        .map(({ identifier, address }) => ({ asset: identifier, principal: address }));
-      const instances = read.nft.all(first, last, end).map(({ identifier, value }) => ({ asset: identifier, value }));
       return {
         principals: read.principals.all(first, last, end, height, upTo).map(({ address }) => address),
         contracts: read.contracts.all(first, last).map(({ address }) => address),
-        ft: distinct(holdings, ({ asset, principal }) => `${asset} ${principal}`),
-        nft: distinct(instances, ({ asset, value }) => `${asset} ${value.toHex()}`),
+        ft: distinct(read.ft.all(first, last, end), ({ asset, principal }) => `${asset} ${principal}`),
+        nft: distinct(read.nft.all(first, last, end), ({ asset, value }) => `${asset} ${value.toHex()}`),
         cycles: read.cycles.all(height).map(({ cycle }) => cycle),
         transactions: read.transactions.all(first, last),
       };

@@ -14,6 +14,7 @@ import type {
 import type { ListOrder, OffsetPage } from '../../model/page.ts';
 import type { TransactionDetail } from '../../model/transaction.ts';
 import { optional, query, type Stored, statements } from '../../rows/statement.ts';
+import { numberedPage } from '../page.ts';
 import type { ItemsOf } from '../row-texts.ts';
 import type { DetailQueries } from '../transactions/details.ts';
 import type { BlockRange } from './blocks.ts';
@@ -243,8 +244,7 @@ export function microblockQueries(db: Database) {
     /** Newest first. */
     page(limit: number, offset: number): OffsetPage<ChainMicroblock> {
       const ordinals = total.get()?.total ?? 0;
-      const last = ordinals - offset;
-      return { items: range.all(last - limit + 1, last).map(toMicroblock), total: ordinals };
+      return numberedPage(ordinals, limit, offset, (first, last) => range.all(first, last).map(toMicroblock));
     },
 
     find: (hash: Uint8Array): ChainMicroblock | undefined => optional(byHash.get(hash), toMicroblock),

@@ -19,6 +19,7 @@ import { COUNTER, storedTerm } from '../../rows/enums.ts';
 import { decimalOf } from '../../rows/formats.ts';
 import { optional, query, type Stored, statements } from '../../rows/statement.ts';
 import { numbers } from '../numbers.ts';
+import { numberedPage } from '../page.ts';
 
 const columns = 's.position, s.event_index, t.tx_id, t.tx_index, e.value, contract.address AS contract';
 const joins = `JOIN transactions t ON t.position = s.position
@@ -93,8 +94,7 @@ export function stackingQueries(db: Database) {
     /** Prints of a contract, newest first. */
     events(version: StackingVersion, limit: number, offset: number): OffsetPage<StackingEvent> {
       const count = read.total.get(version)?.total ?? 0;
-      const last = count - offset;
-      return { items: read.range.all(version, last - limit + 1, last).map(eventOf), total: count };
+      return numberedPage(count, limit, offset, (first, last) => read.range.all(version, first, last).map(eventOf));
     },
 
     /** Stacking events of a transaction, newest first; undefined if no canonical transaction has the id. */

@@ -19,7 +19,7 @@ import type {
   StakingSummary,
 } from '../../model/staking.ts';
 import { KEY_ACTION, NO_BOND } from '../../rows/enums.ts';
-import { columnList, heightIn } from '../../rows/expressions.ts';
+import { heightIn } from '../../rows/expressions.ts';
 import { decimalOf, decodeOutputs } from '../../rows/formats.ts';
 import { optional, query, type Stored, statements } from '../../rows/statement.ts';
 import { down, orderedList, up } from '../list.ts';
@@ -263,23 +263,10 @@ export function stakingPrincipalQueries(db: Database) {
   };
 }
 
-const BOND_COLUMNS = [
-  'bond_index',
-  'target_rate',
-  'stx_value_ratio',
-  'minimum_stx_ratio',
-  'first_cycle',
-  'start_height',
-  'unlock_cycle',
-  'unlock_height',
-  'allowed',
-  'capacity',
-  'registered',
-  'btc_locked',
-  'stx_locked',
-  'paid_out',
-] as const;
-const bondColumns = columnList('o', BOND_COLUMNS);
+const bondColumns = `o.bond_index, o.bond_index AS "index", o.target_rate AS targetRate, o.stx_value_ratio AS stxValueRatio,
+  o.minimum_stx_ratio AS minimumStxRatio, o.first_cycle AS firstCycle, o.start_height AS startHeight,
+  o.unlock_cycle AS unlockCycle, o.unlock_height AS unlockHeight, o.allowed, o.capacity AS btcCapacity, o.registered,
+  o.btc_locked AS btcLocked, o.stx_locked AS stxLocked, o.paid_out AS paidOut`;
 const allowance = `SELECT a.position, a.event_index, s.address AS staker, a.sats
                      FROM bond_allowances a JOIN principals s ON s.id = a.staker_id`;
 const registration = {
@@ -292,7 +279,7 @@ const registration = {
 };
 
 export const bondsSql = {
-  bonds: orderedList<BondRow>({ select: `SELECT ${bondColumns} FROM bonds o` }, [down('o.bond_index')]),
+  bonds: orderedList<Bond>({ select: `SELECT ${bondColumns} FROM bonds o` }, [down('o.bond_index')]),
   allowances: orderedList<AllowanceRow>({ select: allowance, where: 'a.bond_index = ?1' }, [
     down('a.position'),
     up('a.event_index'),
@@ -305,7 +292,7 @@ export const bondsSql = {
     [down('r.position'), down('r.event_index')],
   ),
   total: query<{ total: number }>`SELECT count(*) AS total FROM bonds`,
-  find: query<BondRow & CreationRow, [number]>`
+  find: query<Bond & CreationRow, [number]>`
     SELECT ${bondColumns}, ${creationJoin.columns} FROM bonds o ${creationJoin.joins} WHERE o.bond_index = ?1`,
   // A bond that was not set up has no counters. The contract allows at most 1,000 stakers per bond.
   allowedCount: query<{ total: number }, [number]>`
@@ -321,8 +308,6 @@ export const bondsSql = {
      WHERE r.bond_index = ?1 AND r.staker_id = ?2 ORDER BY r.position DESC, r.event_index DESC LIMIT 1`,
 };
 
-type BondRow = Stored<'bonds', (typeof BOND_COLUMNS)[number]>;
-
 interface AllowanceRow extends Stored<'bond_allowances', 'position' | 'event_index' | 'sats'> {
   staker: string;
 }
@@ -335,23 +320,6 @@ interface RegistrationRow
   sats: string;
   stx: string;
 }
-
-const bondOf = (row: BondRow): Bond => ({
-  index: row.bond_index,
-  targetRate: row.target_rate,
-  stxValueRatio: row.stx_value_ratio,
-  minimumStxRatio: row.minimum_stx_ratio,
-  firstCycle: row.first_cycle,
-  startHeight: row.start_height,
-  unlockCycle: row.unlock_cycle,
-  unlockHeight: row.unlock_height,
-  allowed: row.allowed,
-  btcCapacity: row.capacity,
-  registered: row.registered,
-  btcLocked: row.btc_locked,
-  stxLocked: row.stx_locked,
-  paidOut: row.paid_out,
-});
 
 const allowanceOf = ({ staker, sats }: AllowanceRow): BondAllowance => ({ staker, sats });
 
@@ -372,10 +340,10 @@ export function bondQueries(db: Database) {
   return {
     /** Bonds, highest index first. */
     bonds: (limit: number, cursor: Cursor | null): Page<Bond> =>
-      readPage({ limit, cursor, total: total.get()?.total ?? 0, ...bonds([]), itemOf: bondOf }),
+      readPage({ limit, cursor, total: total.get()?.total ?? 0, ...bonds([]), itemOf: (bond) => bond }),
 
     bond: (index: number): BondDetail | undefined =>
-      optional(find.get(index), (row) => ({ ...bondOf(row), madeBy: toCreation(row) })),
+      optional(find.get(index), (row) => ({ ...row, madeBy: toCreation(row) })),
 
     /** Allowances of a bond: newest transaction first, inside it in the order of its events. */
     allowances(bond: number, limit: number, cursor: Cursor | null): Page<BondAllowance> {
