@@ -4,7 +4,7 @@
  */
 import { BOOT_ADDRESS } from '../codec/address.ts';
 import { parseBitcoinAddress, poxTuple, stacksToBitcoin } from '../codec/bitcoin-address.ts';
-import { type ClarityValue, decodeClarity } from '../codec/clarity.ts';
+import { type ClarityValue, clarityValueOf } from '../codec/clarity.ts';
 import { clarity, encodeArguments } from '../codec/clarity-encode.ts';
 import { fromHex } from '../codec/hex.ts';
 import { UNKNOWN_PAYLOAD } from '../codec/payload.ts';
@@ -85,8 +85,8 @@ function transfer(events: readonly ChainEvent[]): SenderAndPayload | null {
 }
 
 function resultTuple({ result }: BitcoinOperationInput): ReadonlyMap<string, ClarityValue> {
-  const decoded = decodeClarity(result);
-  const tuple = decoded.ok && decoded.value.type === 'ok' ? tupleOf(decoded.value.value) : null;
+  const value = clarityValueOf(result);
+  const tuple = value?.type === 'ok' ? tupleOf(value.value) : null;
   if (tuple === null) throw new PayloadError('Field raw_result: a stack-stx operation gives (ok (tuple …))');
   return tuple;
 }

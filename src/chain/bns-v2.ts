@@ -12,7 +12,7 @@
  */
 
 import { assetContractOf } from '../codec/address.ts';
-import { type ClarityValue, decodeArguments, decodeClarity } from '../codec/clarity.ts';
+import { type ClarityValue, clarityValueOf, decodeArguments } from '../codec/clarity.ts';
 import { strictText } from '../codec/utf8.ts';
 import type { ChainEvent, ChainTransaction } from './block.ts';
 import { MAX_LIFETIME } from './name-system.ts';
@@ -108,8 +108,7 @@ function namespaceChange(print: Tuple): BnsChange[] {
 
 /** Returns the changes by a print of the contract; none if it changes no name, or can't be read. */
 function printChanges(value: Uint8Array): BnsChange[] {
-  const decoded = decodeClarity(value);
-  const print = decoded.ok ? tupleOf(decoded.value) : null;
+  const print = tupleOf(clarityValueOf(value));
   if (print === null) return [];
   if (print.has('status')) return namespaceChange(print);
   const topic = print.get('topic');
@@ -129,10 +128,7 @@ function printChanges(value: Uint8Array): BnsChange[] {
   return changes;
 }
 
-function tokenNumber(value: Uint8Array): number | null {
-  const decoded = decodeClarity(value);
-  return decoded.ok ? numberOf(decoded.value) : null;
-}
+const tokenNumber = (value: Uint8Array): number | null => numberOf(clarityValueOf(value) ?? undefined);
 
 /** Returns the contract and its changes by an event; null if the event doesn't belong to the second name system. */
 export function bnsChangesOf(event: ChainEvent): { contract: string; changes: BnsChange[] } | null {

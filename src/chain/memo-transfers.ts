@@ -1,5 +1,5 @@
 /** STX transfers with a memo that contracts make. */
-import { decodeClarity } from '../codec/clarity.ts';
+import { clarityValueOf } from '../codec/clarity.ts';
 import type { ChainEvent, ChainTransaction } from './block.ts';
 
 /** The send-many contracts of mainnet and testnet: each of their prints is the memo of the transfer before it. */
@@ -31,6 +31,12 @@ function memoOf(transfer: Transfer, eventIndex: number, next: ChainEvent | null)
   return [{ recipient, eventIndex, printed }];
 }
 
+/** Returns the memo that the send-many contract printed; null if the print isn't a buffer. */
+export function printedMemo(print: Uint8Array): Uint8Array | null {
+  const value = clarityValueOf(print);
+  return value?.type === 'buffer' ? value.value : null;
+}
+
 /**
  * Returns the memo of a transfer as bytes: from its transaction, from the send-many contract's print after it, or from the
  * event; null if there is none.
@@ -43,8 +49,7 @@ export function memoBytes(
 ): Uint8Array | null {
   if (payload.type === 'token_transfer') return payload.memo;
   if (next?.kind !== 'contract_log' || !isMemo(next)) return transfer.memo;
-  const printed = decodeClarity(next.value);
-  return printed.ok && printed.value.type === 'buffer' ? printed.value.value : null;
+  return printedMemo(next.value);
 }
 
 /**

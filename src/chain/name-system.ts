@@ -2,7 +2,7 @@
  * The name system: the boot contract `bns` of each chain, its prints, and its calls without prints. Names and namespaces are
  * texts; the contract allows only `a` to `z`, digits, `-` and `_`.
  */
-import { type ClarityValue, decodeArguments, decodeClarity, MAX_UINT } from '../codec/clarity.ts';
+import { type ClarityValue, clarityValueOf, decodeArguments, MAX_UINT } from '../codec/clarity.ts';
 import { clarity } from '../codec/clarity-encode.ts';
 import { strictText, utf8Bytes } from '../codec/utf8.ts';
 import type { ChainEvent, ChainTransaction } from './block.ts';
@@ -92,10 +92,8 @@ function parseMetadata(fields: Tuple | null): AttachmentMetadata | null {
  * Returns the metadata of an attachment; null if it doesn't belong to the name system. @param bytes a serialized
  * Clarity value
  */
-export function attachmentMetadata(bytes: Uint8Array): AttachmentMetadata | null {
-  const decoded = decodeClarity(bytes);
-  return decoded.ok ? parseMetadata(tupleOf(decoded.value)) : null;
-}
+export const attachmentMetadata = (bytes: Uint8Array): AttachmentMetadata | null =>
+  parseMetadata(tupleOf(clarityValueOf(bytes)));
 
 const ascii = (value: ClarityValue | undefined): string | null => (value?.type === 'string-ascii' ? value.value : null);
 
@@ -119,8 +117,7 @@ function parseNamespace(print: Tuple): NameChange | null {
 /** Returns the change by an event; null if the event doesn't belong to the name system, or can't be read. */
 export function nameChangeOf(event: ChainEvent): NameChange | null {
   if (event.kind !== 'contract_log' || event.topic !== 'print' || !isNameContract(event.contractId)) return null;
-  const decoded = decodeClarity(event.value);
-  const print = decoded.ok ? tupleOf(decoded.value) : null;
+  const print = tupleOf(clarityValueOf(event.value));
   if (print === null) return null;
   if (ascii(print.get('status')) === 'ready') return parseNamespace(print);
   const attachment = tupleOf(print.get('attachment'));
@@ -147,10 +144,7 @@ export function changeOfCall(functionName: string, functionArgs: Uint8Array, sen
   if (functionName !== UNPRINTED.renewal && functionName !== UNPRINTED.price) return null;
   const spans = decodeArguments(functionArgs);
   if (!spans.ok) return null;
-  const values = spans.value.map((span) => {
-    const decoded = decodeClarity(span);
-    return decoded.ok ? decoded.value : undefined;
-  });
+  const values = spans.value.map((span) => clarityValueOf(span) ?? undefined);
   const namespace = textOf(values[0]);
   if (namespace === null) return null;
   if (functionName === UNPRINTED.renewal) {
@@ -177,8 +171,7 @@ export function nameToken(name: string): Uint8Array | null {
 
 /** Returns the name of a token value. */
 export function nameOfToken(value: Uint8Array): string | null {
-  const decoded = decodeClarity(value);
-  const fields = decoded.ok ? tupleOf(decoded.value) : null;
+  const fields = tupleOf(clarityValueOf(value));
   const [label, namespace] = [textOf(fields?.get('name')), textOf(fields?.get('namespace'))];
   return label === null || namespace === null ? null : `${label}.${namespace}`;
 }

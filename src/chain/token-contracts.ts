@@ -5,7 +5,7 @@
 import { parsedJson } from '../base/json.ts';
 import { type AbiFunction, contractFunctions } from '../codec/abi.ts';
 import { assetContractOf, splitPrincipal } from '../codec/address.ts';
-import { type ClarityValue, decodeClarity, MAX_UINT } from '../codec/clarity.ts';
+import { type ClarityValue, clarityValueOf, MAX_UINT } from '../codec/clarity.ts';
 import { strictText } from '../codec/utf8.ts';
 import type { ChainEvent } from './block.ts';
 import { type Tuple, tupleOf } from './pox/print.ts';
@@ -138,8 +138,7 @@ const hasText = ({ buffer, byteOffset, byteLength }: Uint8Array, text: string): 
 
 function decodePrint(event: ChainEvent, text: string): Tuple | null {
   if (event.kind !== 'contract_log' || event.topic !== 'print' || !hasText(event.value, text)) return null;
-  const decoded = decodeClarity(event.value);
-  return decoded.ok ? tupleOf(decoded.value) : null;
+  return tupleOf(clarityValueOf(event.value));
 }
 
 /** Returns the numbers of a list, each once; null for an empty list, and for anything else. */
@@ -189,9 +188,10 @@ export interface TokenMint {
 function parseMint(event: ChainEvent): TokenMint | null {
   if (event.kind === 'nft') {
     if (event.action !== 'mint') return null;
-    const decoded = decodeClarity(event.value);
-    if (!decoded.ok || decoded.value.type !== 'uint') return null;
-    return { contract: assetContractOf(event.asset), family: 'nft', token: decoded.value.value };
+    const token = clarityValueOf(event.value);
+    return token?.type === 'uint'
+      ? { contract: assetContractOf(event.asset), family: 'nft', token: token.value }
+      : null;
   }
   const print = decodePrint(event, SFT_MINT);
   if (event.kind !== 'contract_log' || print === null || textOf(print.get('type')) !== SFT_MINT) return null;

@@ -173,6 +173,12 @@ export function decodeClarity(bytes: Uint8Array): Decoded<ClarityValue> {
   return decoded(() => readClarity(new BytesReader(bytes), 1));
 }
 
+/** Returns the first serialized value; null if the bytes don't begin with one. */
+export function clarityValueOf(bytes: Uint8Array): ClarityValue | null {
+  const value = decodeClarity(bytes);
+  return value.ok ? value.value : null;
+}
+
 /**
  * Returns the spans of the arguments of a contract call: u32 count, then that many values. Checks that each span is one
  * whole value, and decodes nothing. Bytes after the last argument are ignored.

@@ -5,7 +5,7 @@ import type { AbiType } from '../../codec/abi.ts';
 import { DEPLOYED_NAME_PATTERN, principalBytes } from '../../codec/address.ts';
 import { deploymentPayload } from '../../codec/boot-transaction.ts';
 import { decodedOrThrow } from '../../codec/bytes-reader.ts';
-import { decodeClarity, MAX_CLARITY_VERSION } from '../../codec/clarity.ts';
+import { clarityValueOf, decodeClarity, MAX_CLARITY_VERSION } from '../../codec/clarity.ts';
 import { clarityRepr } from '../../codec/clarity-text.ts';
 import { fromHex, toHex } from '../../codec/hex.ts';
 import { utf8Bytes } from '../../codec/utf8.ts';
@@ -194,10 +194,10 @@ function argumentBytes(text: string, index: number, contract: string, type: AbiT
 function serializedValue(text: string, type: AbiType | undefined): Uint8Array | null {
   if (!/^0x([0-9a-fA-F]{2})+$/.test(text)) return null;
   const bytes = fromHex(text);
-  const value = decodeClarity(bytes);
-  if (!value.ok || value.value.bytes.length !== bytes.length) return null;
+  const value = clarityValueOf(bytes);
+  if (value?.bytes.length !== bytes.length) return null;
   const isBuffer = typeof type === 'object' && 'buffer' in type;
-  return isBuffer && value.value.type !== 'buffer' ? null : bytes;
+  return isBuffer && value.type !== 'buffer' ? null : bytes;
 }
 
 /** Returns the id of a contract, which may be given by the name that an account deployed it by. @throws ParameterError */

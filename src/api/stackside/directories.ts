@@ -2,7 +2,7 @@
 import { type TSchema, Type } from '@sinclair/typebox';
 import { dayIn, dayText } from '../../base/utc-time.ts';
 import { assetContractOf } from '../../codec/address.ts';
-import { decodeClarity } from '../../codec/clarity.ts';
+import { clarityValueOf } from '../../codec/clarity.ts';
 import { toHex } from '../../codec/hex.ts';
 import { requireFound } from '../../http/errors.ts';
 import { chainTip, chainTipAndAttachments, chainTipAndTokens } from '../../http/etag.ts';
@@ -146,8 +146,8 @@ const tokenQuery = {
 
 /** Returns the number of a token by its value; null if the value isn't an unsigned integer. */
 function numberOf(value: Uint8Array): bigint | null {
-  const decoded = decodeClarity(value);
-  return decoded.ok && decoded.value.type === 'uint' ? decoded.value.value : null;
+  const number = clarityValueOf(value);
+  return number?.type === 'uint' ? number.value : null;
 }
 
 const tokenFamily = { tag, query: tokenQuery, history: 'whole' } as const;

@@ -3,14 +3,14 @@
  * `(ok {name, stacker, …, data: {…}})`. The contract pox-5 prints a tuple with a `topic`. pox has no such prints.
  */
 import type { BitcoinNetwork } from '../../codec/bitcoin-address.ts';
-import { type ClarityValue, decodeClarity } from '../../codec/clarity.ts';
+import { type ClarityValue, clarityValueOf } from '../../codec/clarity.ts';
 import type { ChainEvent } from '../block.ts';
 import { PayloadError } from '../payload-reader.ts';
 
 export type Tuple = ReadonlyMap<string, ClarityValue>;
 
 /** Returns the entries of a tuple; null for any other value. */
-export const tupleOf = (value: ClarityValue | undefined): Tuple | null =>
+export const tupleOf = (value: ClarityValue | null | undefined): Tuple | null =>
   value?.type === 'tuple' ? value.value : null;
 
 /** Returns the number of a uint; null for any other value. */
@@ -102,9 +102,8 @@ export function printingPox(event: ChainEvent): { contractName: string; network:
 export function poxPrint(event: ChainEvent): PoxPrint | null {
   const printing = printingPox(event);
   if (printing === null || event.kind !== 'contract_log') return null;
-  const decoded = decodeClarity(event.value);
-  if (!decoded.ok) return null;
-  const { value } = decoded;
+  const value = clarityValueOf(event.value);
+  if (value === null) return null;
   const topic = tupleOf(value)?.get('topic');
   if (value.type === 'tuple' && topic?.type === 'string-ascii') {
     return { ...printing, name: topic.value, stacker: null, fields: value.value, data: new Map() };

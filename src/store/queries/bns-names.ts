@@ -1,7 +1,7 @@
 /** The second name system (chain/bns-v2.ts): names, the names of an address, and primary names. */
 import type { Database } from 'bun:sqlite';
 import { type BnsNamespace, bnsAsset, bnsRenewalHeight } from '../../chain/bns-v2.ts';
-import { decodeClarity } from '../../codec/clarity.ts';
+import { clarityValueOf } from '../../codec/clarity.ts';
 import { clarity } from '../../codec/clarity-encode.ts';
 import type { BnsName, BnsRenewal } from '../model/name.ts';
 import type { Cursor, Page } from '../model/page.ts';
@@ -124,9 +124,9 @@ export function bnsNameQueries(db: Database) {
 
   /** The row of the name of a serialized token; null if there is none. */
   function rowOfToken(contractId: number, value: Uint8Array): NameRow | null {
-    const decoded = decodeClarity(value);
-    if (!decoded.ok || decoded.value.type !== 'uint' || decoded.value.value > Number.MAX_SAFE_INTEGER) return null;
-    return livingRow(contractId, Number(decoded.value.value));
+    const id = clarityValueOf(value);
+    if (id?.type !== 'uint' || id.value > Number.MAX_SAFE_INTEGER) return null;
+    return livingRow(contractId, Number(id.value));
   }
 
   return {

@@ -9,7 +9,7 @@ import {
   poxAddressOf,
   poxAddressText,
 } from '../../../codec/bitcoin-address.ts';
-import { decodeArguments, decodeClarity } from '../../../codec/clarity.ts';
+import { clarityValueOf, decodeArguments } from '../../../codec/clarity.ts';
 import type { Cursor, CursorKey, Page } from '../../model/page.ts';
 import type { StackedCycle, StakerShare } from '../../model/staking.ts';
 import { NO_BOND, NO_CYCLE } from '../../rows/enums.ts';
@@ -109,10 +109,10 @@ function calledWith(row: LockRow, network: BitcoinNetwork): Pick<Term, 'pool' | 
   const place = ADDRESS_PLACES[row.function_name ?? ''];
   if (place === undefined || row.contract?.endsWith('.pox') !== true) return { pool: null, address: null };
   const spans = decodeArguments(callArguments(row));
-  const value = spans.ok ? decodeClarity(spans.value[place] ?? new Uint8Array()) : null;
+  const value = clarityValueOf((spans.ok ? spans.value[place] : undefined) ?? new Uint8Array());
   return {
     pool: row.function_name === 'delegate-stack-stx' ? row.sender : null,
-    address: value?.ok ? textOf(poxAddressOf(value.value), network) : null,
+    address: value === null ? null : textOf(poxAddressOf(value), network),
   };
 }
 
