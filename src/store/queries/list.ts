@@ -243,6 +243,41 @@ export const walked = <Row>({ rows, keyOf }: ListedRows<Row>): RowSource<Row> =>
   keyOf,
 });
 
+/**
+ * Merges lists in the same order. A row of several lists is listed once.
+ * @param compare compares rows in the order of the lists
+ * @param count rows in the first batch of each list
+ */
+export function* merged<Row>(
+  lists: readonly ListedRows<Row>[],
+  compare: (a: Row, b: Row) => number,
+  key: CursorKey | null,
+  isBackward: boolean,
+  count: number,
+): Generator<Row> {
+  type Others = Iterator<Row | undefined>;
+  /** The next row of each list; the first in order is at the end. */
+  const heads: { row: Row; others: Others }[] = [];
+  function put(others: Others): void {
+    const row = others.next().value;
+    if (row === undefined) return;
+    let [low, high] = [0, heads.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (compare(row, heads[middle]!.row) < 0 !== isBackward) low = middle + 1;
+      else high = middle;
+    }
+    heads.splice(low, 0, { row, others });
+  }
+  for (const list of lists) put(walked(list).rows(key, isBackward, count)[Symbol.iterator]());
+  let last: Row | undefined;
+  for (let next = heads.pop(); next !== undefined; next = heads.pop()) {
+    if (last === undefined || compare(last, next.row) !== 0) yield next.row;
+    last = next.row;
+    put(next.others);
+  }
+}
+
 /** Makes a list of rows that are in memory, in their order. @param compare compares a row's key with the key of a cursor */
 export const sortedRows = <Row>(
   all: readonly Row[],

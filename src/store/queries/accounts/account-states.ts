@@ -48,19 +48,7 @@ export const sql = {
 };
 
 interface CheckpointRow
-  extends Stored<
-      'account_checkpoints',
-      | 'height'
-      | 'transactions'
-      | 'sponsored_only'
-      | 'events'
-      | 'locks'
-      | 'inbound'
-      | 'sent'
-      | 'received'
-      | 'fees'
-      | 'mined'
-    >,
+  extends Omit<Stored<'account_checkpoints'>, 'principal_id' | 'last_nonce'>,
     AsText<Stored<'account_checkpoints', 'last_nonce'>> {}
 
 interface TransactionRow
@@ -284,5 +272,5 @@ export function accountStates(db: Database) {
     return { last: positionsOf(nearest.height).last, offset: offset - (total - countOf(nearest)) };
   }
 
-  return { at: stateAt, sums, total, startOf, inboundBetween, ...tokenStates(db, tailOf) };
+  return { at: stateAt, sums, total, between, startOf, ...tokenStates(db, tailOf) };
 }

@@ -32,8 +32,6 @@ export const sql = {
   // Skips transactions that the principal only sponsors, one by one: few principals have many of them.
   concerning: query<Involvement, Part>`
     SELECT ${involvement} ${ofPrincipal} AND affected & ${sponsorOnly} = 0 ${newest}`,
-  count: query<{ transactions: number; sponsored: number }, [number, number, number]>`
-    SELECT count(*) AS transactions, coalesce(sum(affected & ${sponsorOnly} <> 0), 0) AS sponsored ${ofPrincipal}`,
   find: query<Involvement, [number, number]>`
     SELECT ${involvement} FROM principal_transactions WHERE principal_id = ?1 AND position = ?2`,
   height: query<Stored<'blocks', 'height'>, [Uint8Array]>`SELECT height FROM blocks WHERE index_block_hash = ?1`,
@@ -54,7 +52,7 @@ export interface Range extends ListStart {
 export const positionsIn = ({ first, last }: Heights): Span => spanOf({ from: first, to: last });
 
 export function addressTransactionQueries(db: Database, details: DetailQueries, events: AddressEventQueries) {
-  const { list, concerning, count, find, height: heightByHash, newest: newestOf } = statements(db, sql);
+  const { list, concerning, find, height: heightByHash, newest: newestOf } = statements(db, sql);
   const positionAt = transactionPositionQuery(db);
 
   function withEvents(principal: number, parts: readonly Involvement[]): AddressTransaction[] {
@@ -93,12 +91,6 @@ export function addressTransactionQueries(db: Database, details: DetailQueries, 
       return withEvents(principal, concerning.all(principal, first, last, limit, offset)).sort(
         ({ transaction: a }, { transaction: b }) => b.block.height - a.block.height || b.txIndex - a.txIndex,
       );
-    },
-
-    /** Counts transactions in a range of a few blocks. */
-    count(principal: number, heights: Heights): { transactions: number; sponsored: number } {
-      const { first, last } = positionsIn(heights);
-      return count.get(principal, first, last) ?? { transactions: 0, sponsored: 0 };
     },
 
     /** Undefined if the transaction doesn't concern the principal, or the principal only sponsors it. */

@@ -64,41 +64,39 @@ function transactionLists(
   const transactions = addressTransactionQueries(db, details, events);
   const inbound = inboundTransferQuery(db);
 
-  /** The range to read a list from for an offset. One block is short enough to be read from its end. */
-  function rangeFrom(id: number, heights: Heights, list: ListName, total: number, offset: number): Range {
+  /** A page of a list. It is read from the nearest checkpoint; one block is short enough to be read from its end. */
+  function pageOf<Item>(
+    principal: string,
+    heights: Heights,
+    list: ListName,
+    offset: number,
+    items: (id: number, range: Range) => Item[],
+  ): OffsetPage<Item> {
+    const id = principalOf(principal);
     const range = positionsIn(heights);
-    if (isOneBlock(heights)) return { ...range, offset };
-    return { first: range.first, ...states.startOf(id, capHeight(heights.last), list, total, offset) };
+    const height = capHeight(heights.last);
+    const total = isOneBlock(heights)
+      ? states.between[list](id, range.first, range.last)
+      : states.total(id, height, list);
+    if (offset >= total) return { items: [], total };
+    const start = isOneBlock(heights) ? { offset } : states.startOf(id, height, list, total, offset);
+    return { items: items(id, { ...range, ...start }), total };
   }
 
   return {
-    inboundTransfers(principal: string, heights: Heights, limit: number, offset: number): OffsetPage<ReceivedStx> {
-      const id = principalOf(principal);
-      const range = positionsIn(heights);
-      const total = isOneBlock(heights)
-        ? states.inboundBetween(id, range.first, range.last)
-        : states.total(id, capHeight(heights.last), 'inbound');
-      return {
-        items: offset >= total ? [] : inbound(id, rangeFrom(id, heights, 'inbound', total, offset), limit),
-        total,
-      };
-    },
+    inboundTransfers: (principal: string, heights: Heights, limit: number, offset: number): OffsetPage<ReceivedStx> =>
+      pageOf(principal, heights, 'inbound', offset, (id, range) => inbound(id, range, limit)),
 
-    transactions<Item>(
+    transactions: <Item>(
       principal: string,
       heights: Heights,
       limit: number,
       offset: number,
       items: ItemsOf<TransactionDetail, Item>,
-    ): OffsetPage<Item> {
-      const id = principalOf(principal);
-      const total = isOneBlock(heights)
-        ? transactions.count(id, heights).transactions
-        : states.total(id, capHeight(heights.last), 'transactions');
-      if (offset >= total) return { items: [], total };
-      const range = rangeFrom(id, heights, 'transactions', total, offset);
-      return { items: items(details.rows(transactions.positions(id, range, limit))), total };
-    },
+    ): OffsetPage<Item> =>
+      pageOf(principal, heights, 'transactions', offset, (id, range) =>
+        items(details.rows(transactions.positions(id, range, limit))),
+      ),
 
     /** Transactions that the principal doesn't only sponsor; all transactions of a block at once. */
     transactionsWithTransfers(
@@ -107,16 +105,10 @@ function transactionLists(
       limit: number,
       offset: number,
     ): OffsetPage<AddressTransaction> {
-      const id = principalOf(principal);
-      if (isOneBlock(heights)) {
-        const { transactions: all, sponsored } = transactions.count(id, heights);
-        const items = transactions.concerning(id, { ...positionsIn(heights), offset: 0 }, all);
-        return { items, total: all - sponsored };
-      }
-      const total = states.total(id, capHeight(heights.last), 'moreThanSponsored');
-      if (offset >= total) return { items: [], total };
-      const range = rangeFrom(id, heights, 'moreThanSponsored', total, offset);
-      return { items: transactions.concerning(id, range, limit), total };
+      const [count, skipped] = isOneBlock(heights) ? [Number.MAX_SAFE_INTEGER, 0] : [limit, offset];
+      return pageOf(principal, heights, 'moreThanSponsored', skipped, (id, range) =>
+        transactions.concerning(id, range, count),
+      );
     },
 
     /** Undefined if the transaction doesn't concern the principal, or the principal only sponsors it. */

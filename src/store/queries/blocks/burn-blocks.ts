@@ -30,10 +30,7 @@ export const sql = {
     SELECT block_hash, block_time FROM blocks WHERE height BETWEEN ?1 AND ?2 ORDER BY height DESC`,
 };
 
-type Row = Stored<
-  'anchor_burn_blocks',
-  'ordinal' | 'hash' | 'height' | 'time' | 'first_block' | 'blocks' | 'transactions'
->;
+type Row = Omit<Stored<'anchor_burn_blocks'>, 'rows'>;
 
 /** @param historyStart the first block of an index that doesn't have the whole chain */
 export function burnBlockQueries(db: Database, blockRange: BlockRange, historyStart: () => HistoryStart | null) {

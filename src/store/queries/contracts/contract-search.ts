@@ -3,7 +3,7 @@ import type { Database } from 'bun:sqlite';
 import { heightOf } from '../../../chain/position.ts';
 import { fieldsOf, fieldsOfCall } from '../../../codec/clarity-fields.ts';
 import type { CallFilter, ContractLog, FoundCall, FoundLog, LogFilter } from '../../model/contract.ts';
-import type { Cursor, CursorKey, OffsetStart, Page } from '../../model/page.ts';
+import type { Cursor, OffsetStart, Page } from '../../model/page.ts';
 import type { EventLocation } from '../../model/transaction.ts';
 import { COUNTER, EVENT_KIND, PAYLOAD, storedTransactionStatus } from '../../rows/enums.ts';
 import { heightIn, shownTime } from '../../rows/expressions.ts';
@@ -12,9 +12,9 @@ import { type CallColumns, callArguments } from '../../rows/value-keys.ts';
 import { spanOf, transactionPositionQuery } from '../blocks/windows.ts';
 import { down, orderedList } from '../list.ts';
 import { NOBODY, numbers } from '../numbers.ts';
-import { emptyPage, isBehind, movedTo, numberAt, readPage } from '../page.ts';
+import { emptyPage, isBehind, movedTo, readPage } from '../page.ts';
 import type { ItemsOf, RowTexts } from '../row-texts.ts';
-import { type PlaceRow, placeKey, type ValueSearch } from './value-search.ts';
+import { type PlaceRow, placeKey, placeOf, type ValueSearch } from './value-search.ts';
 
 const logs = {
   select: 'SELECT position, event_index FROM events',
@@ -78,11 +78,9 @@ export function foundLogQuery(db: Database): (place: PlaceRow) => FoundLog {
   };
 }
 
-const rowKey = (key: CursorKey): PlaceRow => ({ position: numberAt(key, 0), event_index: numberAt(key, 1) });
-
 /** The first key after a cursor. */
 function edgeOf(cursor: Cursor): PlaceRow {
-  const { position, event_index } = rowKey(cursor.key);
+  const { position, event_index } = placeOf(cursor.key);
   return { position, event_index: isBehind(cursor) ? event_index - 1 : event_index };
 }
 

@@ -17,12 +17,12 @@ import {
   type LoggingContracts,
   type LogsFilter,
 } from '../../model/contract.ts';
-import type { Cursor, CursorKey, Page } from '../../model/page.ts';
+import type { Cursor, Page } from '../../model/page.ts';
 import { COUNTER, EVENT_KIND, PAYLOAD } from '../../rows/enums.ts';
 import { query, type Stored, statements } from '../../rows/statement.ts';
 import { keyRange, pathKey } from '../../rows/value-keys.ts';
 import { type Span, spanOf } from '../blocks/windows.ts';
-import { down, type ListedRows, orderedList, reversed, walked } from '../list.ts';
+import { down, type ListedRows, merged, orderedList, reversed } from '../list.ts';
 import { NOBODY, numbers } from '../numbers.ts';
 import { MAX_FILTERED_ROWS, type RowSource, readLongPage } from '../page.ts';
 import { contractLogs, foundLogQuery } from './contract-search.ts';
@@ -111,37 +111,6 @@ const [BEFORE_EVENTS, AFTER_EVENTS] = [-1, 2 ** 32];
 const FIRST_BATCH = 4;
 /** Number of contracts in a batch. */
 const BATCH = 256;
-
-/** The places of several lists, which have none in common, in the order of the chain. */
-function* merged(
-  lists: readonly ListedRows<PlaceRow>[],
-  key: CursorKey | null,
-  isBackward: boolean,
-): Generator<PlaceRow> {
-  interface Head {
-    place: PlaceRow;
-    others: Iterator<PlaceRow | undefined>;
-  }
-  /** The next place of each list; the first in order is at the end. */
-  const heads: Head[] = [];
-  const comesFirst = (a: PlaceRow, b: PlaceRow): boolean => newestFirst(a, b) < 0 !== isBackward;
-  function put(others: Head['others']): void {
-    const place = others.next().value;
-    if (place === undefined) return;
-    let [low, high] = [0, heads.length];
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if (comesFirst(place, heads[middle]!.place)) low = middle + 1;
-      else high = middle;
-    }
-    heads.splice(low, 0, { place, others });
-  }
-  for (const list of lists) put(walked(list).rows(key, isBackward, FIRST_BATCH)[Symbol.iterator]());
-  for (let next = heads.pop(); next !== undefined; next = heads.pop()) {
-    yield next.place;
-    put(next.others);
-  }
-}
 
 const logsIn = (contracts: readonly ContractRow[]): number => contracts.reduce((sum, { logs }) => sum + logs, 0);
 
@@ -296,7 +265,7 @@ export function logWalk(db: Database, turns: Turns, limits: Partial<LogWalkLimit
       ? judgeOf(filter, contracts, transactions)
       : (place: PlaceRow): JudgedPlace => ({ ...place, meets: true, cost: 1 });
     const logs: RowSource<JudgedPlace> = {
-      rows: (key, isBackward) => merged(ways, key, isBackward).map(judge),
+      rows: (key, isBackward) => merged(ways, newestFirst, key, isBackward, FIRST_BATCH).map(judge),
       keyOf: placeKey,
     };
     return readLongPage<JudgedPlace, FoundLog, number | null>(

@@ -316,16 +316,11 @@ export function valueSearch(db: Database, turns: Turns, limits: ValueSearchLimit
 export type ValueSearch = ReturnType<typeof valueSearch>;
 
 export const valueIndexesSql = {
-  all: query<IndexRow>`
+  all: query<Stored<'value_indexes'>>`
     SELECT id, subject, contract, scope, wanted, from_position, from_event FROM value_indexes ORDER BY id`,
 };
 
-type IndexRow = Stored<
-  'value_indexes',
-  'id' | 'subject' | 'contract' | 'scope' | 'wanted' | 'from_position' | 'from_event'
->;
-
-const indexOf = (row: IndexRow): ValueIndex => ({
+const indexOf = (row: Stored<'value_indexes'>): ValueIndex => ({
   id: row.id,
   subject: storedSubject.nameOf(row.subject, row.id),
   contract: row.contract,

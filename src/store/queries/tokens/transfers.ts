@@ -1,7 +1,6 @@
 /** Events that moved a token: STX of a principal, units of a fungible token, and the history of an instance. */
 import type { Database } from 'bun:sqlite';
-import { SEND_MANY } from '../../../chain/memo-transfers.ts';
-import { decodeClarity } from '../../../codec/clarity.ts';
+import { printedMemo, SEND_MANY } from '../../../chain/memo-transfers.ts';
 import type { HeightSpan } from '../../model/block.ts';
 import type { Cursor, ListOrder, Page } from '../../model/page.ts';
 import type { FtTransfer, Move, StxTransfer } from '../../model/token.ts';
@@ -9,9 +8,10 @@ import { EVENT_KIND, PAYLOAD } from '../../rows/enums.ts';
 import { heightIn, shownTime } from '../../rows/expressions.ts';
 import { query, type Stored, statements } from '../../rows/statement.ts';
 import { spanOf } from '../blocks/windows.ts';
-import { down, orderedList, reversed } from '../list.ts';
+import { newestFirst, type PlaceRow, placeKey } from '../contracts/value-search.ts';
+import { down, merged, orderedList, reversed } from '../list.ts';
 import { numbers } from '../numbers.ts';
-import { type RowSource, readPage } from '../page.ts';
+import { readPage } from '../page.ts';
 import { type PlacedRow, positionIn } from '../transactions/summary.ts';
 
 const transactionJoin = {
@@ -74,9 +74,7 @@ export const sql = {
     SELECT events AS total FROM nft_instances WHERE asset_id = ?1 AND value = ?2`,
 };
 
-type KeyRow = Stored<'events', 'position' | 'event_index'>;
-
-interface MoveRow extends KeyRow, PlacedRow, Stored<'events', 'amount'> {
+interface MoveRow extends PlaceRow, PlacedRow, Stored<'events', 'amount'> {
   sender: string | null;
   recipient: string | null;
 }
@@ -105,36 +103,12 @@ const ftTransferOf = (row: MoveRow): FtTransfer => ({ ...moveOf(row), amount: ro
 export function memoOf(row: MemoRow): Uint8Array | null {
   let bytes = row.type === PAYLOAD.token_transfer ? row.transaction_memo : row.memo;
   if (row.next_contract !== null && row.next_value !== null && SEND_MANY.has(row.next_contract)) {
-    const print = decodeClarity(row.next_value);
-    bytes = print.ok && print.value.type === 'buffer' ? print.value.value : null;
+    bytes = printedMemo(row.next_value);
   }
   return bytes === null || bytes.length === 0 ? null : bytes;
 }
 
 const stxTransferOf = (row: StxRow): StxTransfer => ({ ...ftTransferOf(row), memo: memoOf(row) });
-
-const isNewer = (a: KeyRow, b: KeyRow): boolean =>
-  a.position > b.position || (a.position === b.position && a.event_index > b.event_index);
-const isSame = (a: KeyRow, b: KeyRow): boolean => a.position === b.position && a.event_index === b.event_index;
-
-/** Merges two lists in the same order. An event in both is listed once. */
-const merged = <Row extends KeyRow>(first: RowSource<Row>, second: RowSource<Row>): RowSource<Row> => ({
-  rows(key, isBackward, count) {
-    const [a, b] = [[...first.rows(key, isBackward, count)], [...second.rows(key, isBackward, count)]];
-    const rows: Row[] = [];
-    for (let i = 0, j = 0; rows.length < count; ) {
-      const [left, right] = [a[i], b[j]];
-      const isRight = right !== undefined && (left === undefined || isNewer(right, left) !== isBackward);
-      const next = isRight ? right : left;
-      if (next === undefined) break;
-      rows.push(next);
-      if (left !== undefined && isSame(left, next)) i++;
-      if (right !== undefined && isSame(right, next)) j++;
-    }
-    return rows;
-  },
-  keyOf: first.keyOf,
-});
 
 export function transferQueries(db: Database) {
   const read = statements(db, sql);
@@ -157,8 +131,15 @@ export function transferQueries(db: Database) {
     ft(address: string, identifier: string, limit: number, cursor: Cursor | null): Page<FtTransfer> {
       const [asset, principal] = [assetOf(identifier), principalOf(address)];
       const total = read.ftTotal.get(asset, principal)?.total ?? 0;
-      const rows = merged(read.ftInbound([asset, principal]), read.ftOutbound([asset, principal]));
-      return readPage({ limit, cursor, total, ...rows, itemOf: ftTransferOf });
+      const lists = [read.ftInbound([asset, principal]), read.ftOutbound([asset, principal])];
+      return readPage({
+        limit,
+        cursor,
+        total,
+        rows: (key, isBackward, count) => merged(lists, newestFirst, key, isBackward, count).take(count).toArray(),
+        keyOf: placeKey,
+        itemOf: ftTransferOf,
+      });
     },
 
     /** Transfers, mints and burns of a token by all principals between two heights. The list is not counted. */
