@@ -13,7 +13,7 @@ import type { ListedFt, TokenContractDetail, TokenDetail, TokenFacts } from '../
 import type { Reader } from '../store/read/index-reader.ts';
 import { example } from './shared/examples/examples.ts';
 import { Amount, exactDecimals, Hash, Height, named, words } from './shared/fields.ts';
-import { ContractText } from './shared/parameters.ts';
+import { ContractText, textParameter } from './shared/parameters.ts';
 
 const text = (description: string) => Type.Optional(Type.String({ description }));
 const uri = text('URI of the document, with the number of the token in it');
@@ -109,21 +109,15 @@ function tokenTag({ tokenMetadata }: Reader, contractId: string, number: bigint)
   return `${writtenAt}-${Bun.hash.xxHash64(state).toString(16)}`;
 }
 
-const tokenParameter = Type.Transform(
-  Type.String({
-    pattern: '^[0-9]+$',
-    rule: 'a whole number',
-    maxLength: 100,
-    description: 'Number of the token',
-    examples: ['1'],
-  }),
-)
-  .Decode((digits) => {
+const tokenParameter = textParameter(
+  (digits) => {
     const number = BigInt(digits);
     if (number > MAX_UINT) throw new InvalidValue('token number', 'it must be below 2^128');
     return number;
-  })
-  .Encode(String);
+  },
+  String,
+  { pattern: '^[0-9]+$', rule: 'a whole number', maxLength: 100, description: 'Number of the token', examples: ['1'] },
+);
 
 const localeQuery = {
   locale: Type.String({

@@ -571,7 +571,7 @@ test('an orphaned block has an empty list of transactions, and an unknown block 
   for (const { event } of [first, orphan, rival, block(rival, 'end')]) open.ingest.receive(event);
   using snapshots = snapshotsOf(open.directory);
   const listBlock = (hash: string) =>
-    snapshots.read((read) => read.transactions.inBlock({ indexHash: fromHex(hash) }, 'desc', 20, 0, models));
+    snapshots.read((read) => read.blocks.transactions({ indexHash: fromHex(hash) }, 'desc', 20, 0, models));
   expect(listBlock(orphan.hash)).toEqual({ items: [], total: 0 });
   expect(listBlock(`0x${'ab'.repeat(32)}`)).toBeUndefined();
 });

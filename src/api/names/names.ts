@@ -1,7 +1,7 @@
 /** The Bitcoin name system (BNS): names, subdomains, namespaces, zonefiles and prices. */
 import { Type } from '@sinclair/typebox';
 import { namePrice, namespacePrice } from '../../chain/name-system.ts';
-import { fromHex, toHex } from '../../codec/hex.ts';
+import { toHex } from '../../codec/hex.ts';
 import { ApiError, bareErrors, notFound, requireFound } from '../../http/errors.ts';
 import { chainTipAndAttachments } from '../../http/etag.ts';
 import { normalizer } from '../../http/parameters.ts';
@@ -11,7 +11,7 @@ import type { Reader } from '../../store/read/index-reader.ts';
 import { MAX_ENTRIES } from '../../store/rows/statement.ts';
 import { example } from '../shared/examples/examples.ts';
 import { fields, literal, named, object, words } from '../shared/fields.ts';
-import { PrincipalParameter, unanchored as unanchoredParameter } from '../shared/parameters.ts';
+import { hexParameter, PrincipalParameter, unanchored as unanchoredParameter } from '../shared/parameters.ts';
 
 const NameList = Type.Array(Type.String(), { $id: 'NameList' });
 
@@ -85,16 +85,12 @@ const NameParameter = Type.String({
 
 const Namespace = Type.String({ description: 'Namespace, such as `btc`', examples: example('namespace') });
 
-const ZonefileHash = Type.Transform(
-  Type.String({
-    pattern: '^(0x)?([a-fA-F0-9]{2})+$',
-    rule: 'a hash in hexadecimal digits, with or without 0x before them',
-    description: 'Hash of the zonefile in hex, with or without 0x',
-    examples: example('zonefile_hash'),
-  }),
-)
-  .Decode(fromHex)
-  .Encode(toHex);
+const ZonefileHash = hexParameter({
+  pattern: '^(0x)?([a-fA-F0-9]{2})+$',
+  rule: 'a hash in hexadecimal digits, with or without 0x before them',
+  description: 'Hash of the zonefile in hex, with or without 0x',
+  examples: example('zonefile_hash'),
+});
 
 /** Accepted for old clients. */
 const unanchored = { unanchored: unanchoredParameter };

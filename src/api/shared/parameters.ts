@@ -1,5 +1,5 @@
 /** Path, query and body parameters of all versions: those of v3 first, then those that only v1 and v2 have. */
-import { type StaticDecode, type TSchema, type TString, Type } from '@sinclair/typebox';
+import { type StaticDecode, type StringOptions, type TSchema, type TString, Type } from '@sinclair/typebox';
 import { canonicalPrincipal, isPrincipal } from '../../codec/address.ts';
 import { MAX_UINT, MIN_INT } from '../../codec/clarity.ts';
 import { clarity } from '../../codec/clarity-encode.ts';
@@ -14,28 +14,30 @@ import { Hash, Height, named, nullable, words } from './fields.ts';
 import { PATTERNS, RULES } from './identifiers.ts';
 import { typeWords } from './transaction.ts';
 
-export const TxId = Type.Transform(
-  Type.String({
-    pattern: '^(0x)?[a-fA-F0-9]{64}$',
-    rule: RULES.txId,
-    description: 'Transaction id, with or without 0x',
-    examples: example('tx_id'),
-  }),
-)
-  .Decode(fromHex)
-  .Encode(toHex);
+/** Makes a parameter that is decoded. @param decode throws InvalidValue for a text without a value */
+export const textParameter = <Value>(
+  decode: (text: string) => Value,
+  encode: (value: Value) => string,
+  options: StringOptions,
+) => Type.Transform(Type.String(options)).Decode(decode).Encode(encode);
+
+/** Makes a parameter of bytes in hex. */
+export const hexParameter = (options: StringOptions) => textParameter(fromHex, toHex, options);
+
+export const TxId = hexParameter({
+  pattern: '^(0x)?[a-fA-F0-9]{64}$',
+  rule: RULES.txId,
+  description: 'Transaction id, with or without 0x',
+  examples: example('tx_id'),
+});
 
 const blockParameter = (description: string) =>
-  Type.Transform(
-    Type.String({
-      pattern: '^(latest|(0x)?[a-fA-F0-9]{64}|[0-9]+)$',
-      rule: RULES.block,
-      description: `${description} A value of 64 digits is a hash.`,
-      examples: example('block_height').map(String),
-    }),
-  )
-    .Decode(blockId)
-    .Encode(blockText);
+  textParameter(blockId, blockText, {
+    pattern: '^(latest|(0x)?[a-fA-F0-9]{64}|[0-9]+)$',
+    rule: RULES.block,
+    description: `${description} A value of 64 digits is a hash.`,
+    examples: example('block_height').map(String),
+  });
 
 export const BlockParameter = blockParameter('Height, block hash, index block hash, or `latest`.');
 export const BurnBlockParameter = blockParameter('Height or hash of a Bitcoin block, or `latest`.');
@@ -100,30 +102,26 @@ export const AssetParameter = assetParameter(example('ft'));
 export const NftAssetParameter = assetParameter(example('nft'));
 
 /** The value of an instance on routes that other servers of the API also have. */
-export const NftValueParameter = Type.Transform(
-  Type.String({
-    examples: example('nft_value'),
-    pattern: '^(0x[a-fA-F0-9]*|[a-fA-F0-9]+)$',
-    rule: 'decimal digits, or 0x and the hexadecimal digits of a serialized Clarity value',
-    description:
-      'Value of the instance: decimal digits for an unsigned integer, or the serialized Clarity value in hex with 0x. The head of a request has at most 16 KiB.',
-  }),
-)
-  .Decode(nftValue)
-  .Encode(toHex);
+export const NftValueParameter = textParameter(nftValue, toHex, {
+  examples: example('nft_value'),
+  pattern: '^(0x[a-fA-F0-9]*|[a-fA-F0-9]+)$',
+  rule: 'decimal digits, or 0x and the hexadecimal digits of a serialized Clarity value',
+  description:
+    'Value of the instance: decimal digits for an unsigned integer, or the serialized Clarity value in hex with 0x. The head of a request has at most 16 KiB.',
+});
 
 /** The value of an instance on Stackside's own routes: also an integer as a `repr` has it. */
-export const OwnNftValueParameter = Type.Transform(
-  Type.String({
+export const OwnNftValueParameter = textParameter(
+  (text) => (text.startsWith('-') ? negativeValue(BigInt(text)) : nftValue(text.replace('u', ''))),
+  toHex,
+  {
     examples: example('nft_value'),
     pattern: '^(0x[a-fA-F0-9]*|u?[0-9]+|-[0-9]+)$',
     rule: 'an integer, such as 7, u7 or -7, or 0x and the hexadecimal digits of a serialized Clarity value',
     description:
       'Value of the instance: `7` or `u7` for an unsigned integer, `-7` for a negative integer, or the serialized Clarity value in hex with 0x. The head of a request has at most 16 KiB.',
-  }),
-)
-  .Decode((text) => (text.startsWith('-') ? negativeValue(BigInt(text)) : nftValue(text.replace('u', ''))))
-  .Encode(toHex);
+  },
+);
 
 /** The query parameter `include`: parts of a resource that are returned only on request. */
 export const includeQuery = <const P extends readonly string[]>(...parts: P) => ({
@@ -200,11 +198,10 @@ export const LegacyPrincipal = identifierParameter(PrincipalText, requireChecksu
 export const LegacyAddress = identifierParameter(AddressText, requireChecksum);
 
 /** A hash in the path. Its length isn't checked: a hash of a wrong length is answered like an unknown one. */
-export const HexHash = Type.Transform(
-  Type.String({ description: 'Hash in hex, with 0x', examples: example('block_hash') }),
-)
-  .Decode(hexBytes)
-  .Encode(toHex);
+export const HexHash = textParameter(hexBytes, toHex, {
+  description: 'Hash in hex, with 0x',
+  examples: example('block_hash'),
+});
 
 function hexBytes(text: string): Uint8Array {
   if (!text.startsWith('0x')) throw new InvalidValue('hash', 'Hex string is missing the "0x" prefix');
@@ -238,21 +235,16 @@ const height = (description: string) =>
 const unixTime = (description: string) =>
   Type.Optional(Type.Integer({ minimum: 0, maximum: 253_402_300_799, description, examples: example('block_time') }));
 
-export const orderQuery = {
+/** The order of a list of the chain, and the heights and times of its blocks. */
+export const windowQuery = {
   order: Type.Optional(
     Type.Union([Type.Literal('desc'), Type.Literal('asc')], {
       description: '`desc`: newest first (default); `asc`: oldest first. A cursor belongs to the order of its list.',
       examples: ['asc'],
     }),
   ),
-};
-
-export const heightsQuery = {
   from_height: height('Height of the first block (default: the first block of the chain)'),
   to_height: height('Height of the last block, which is included (default: the tip)'),
-};
-
-export const timesQuery = {
   from_time: unixTime('Earliest time of the block, in Unix seconds'),
   to_time: unixTime('Latest time of the block, in Unix seconds'),
 };

@@ -20,15 +20,7 @@ import type {
 } from '../../store/model/contract.ts';
 import type { Reader } from '../../store/read/index-reader.ts';
 import { ClarityPair, clarity, fields, Hash, Height, IsoTime, isoTime, nullable, object } from '../shared/fields.ts';
-import {
-  AddressParameter,
-  ContractParameter,
-  heightsQuery,
-  inOrder,
-  orderQuery,
-  parseWindow,
-  timesQuery,
-} from '../shared/parameters.ts';
+import { AddressParameter, ContractParameter, inOrder, parseWindow, windowQuery } from '../shared/parameters.ts';
 import { Status } from '../shared/transaction-parts.ts';
 
 /** Limits of a request: names, conditions of a name, and characters of a name. */
@@ -176,9 +168,7 @@ const logQuery = {
   topic: Type.Optional(
     Type.String({ maxLength: 128, description: 'Topic of the log; contracts print with `print`', examples: ['print'] }),
   ),
-  ...orderQuery,
-  ...heightsQuery,
-  ...timesQuery,
+  ...windowQuery,
 };
 
 const callQuery = {
@@ -187,9 +177,7 @@ const callQuery = {
     Type.String({ minLength: 1, maxLength: 128, description: 'Name of the function', examples: ['transfer'] }),
   ),
   status: Type.Optional(Type.Array(Status, { description: 'Statuses of the call; any of them matches' })),
-  ...orderQuery,
-  ...heightsQuery,
-  ...timesQuery,
+  ...windowQuery,
 };
 
 /** Maximum contracts in one request for their contract events. */
@@ -207,9 +195,7 @@ const logsQuery = {
   topic: logQuery.topic,
   sender: Type.Optional(AddressParameter),
   function_name: callQuery.function_name,
-  ...orderQuery,
-  ...heightsQuery,
-  ...timesQuery,
+  ...windowQuery,
 };
 
 /** Returns the contracts or the deployer of a request. @throws ParameterError unless it gives exactly one of the two */

@@ -33,7 +33,7 @@ import {
   UnixTime,
   words,
 } from '../shared/fields.ts';
-import { NftAssetParameter, OwnNftValueParameter } from '../shared/parameters.ts';
+import { NftAssetParameter, OwnNftValueParameter, textParameter } from '../shared/parameters.ts';
 
 const tag = 'Stackside';
 const count = Type.Integer({ minimum: 0 });
@@ -44,20 +44,20 @@ const DayPage = named('DayPage', {
 });
 const dayPage = <T extends TSchema>(item: T) => listOf(DayPage, item);
 
-const Day = Type.Transform(
-  Type.String({
+const Day = textParameter(
+  (text) => {
+    const day = dayIn(text);
+    if (day === null) throw new InvalidValue('day', 'there is no such date');
+    return day;
+  },
+  dayText,
+  {
     pattern: '^[0-9]{4}-[0-9]{2}-[0-9]{2}$',
     rule: 'a day, such as 2026-11-24',
     description: 'Day of the counts, in UTC (default: the day of the newest block)',
     examples: ['2026-11-24'],
-  }),
-)
-  .Decode((text) => {
-    const day = dayIn(text);
-    if (day === null) throw new InvalidValue('day', 'there is no such date');
-    return day;
-  })
-  .Encode(dayText);
+  },
+);
 
 const orderOf = <const W extends readonly string[]>(description: string, ...list: W) =>
   Type.Unsafe<W[number]>({ ...words(...list), default: list[0], description });

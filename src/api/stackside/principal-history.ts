@@ -47,7 +47,7 @@ import {
   UnixTime,
   words,
 } from '../shared/fields.ts';
-import { AssetParameter, PrincipalParameter } from '../shared/parameters.ts';
+import { AssetParameter, PrincipalParameter, textParameter } from '../shared/parameters.ts';
 
 /** Parses a time to Unix seconds. @throws InvalidValue for a date or time that doesn't exist */
 function parseTime(text: string): number {
@@ -69,16 +69,12 @@ function parseTo(text: string): Bound {
 
 const bound = (decode: (text: string) => Bound, description: string) =>
   Type.Optional(
-    Type.Transform(
-      Type.String({
-        pattern: '^([0-9]{1,15}|[0-9]{4}-[0-9]{2}-[0-9]{2}(T[0-9]{2}:[0-9]{2}:[0-9]{2}Z)?)$',
-        rule: 'a height, a day such as 2026-01-31, or a time such as 2026-01-31T12:00:00Z',
-        description,
-        examples: example('block_height').map(String),
-      }),
-    )
-      .Decode(decode)
-      .Encode((end) => String('height' in end ? end.height : end.time)),
+    textParameter(decode, (end) => String('height' in end ? end.height : end.time), {
+      pattern: '^([0-9]{1,15}|[0-9]{4}-[0-9]{2}-[0-9]{2}(T[0-9]{2}:[0-9]{2}:[0-9]{2}Z)?)$',
+      rule: 'a height, a day such as 2026-01-31, or a time such as 2026-01-31T12:00:00Z',
+      description,
+      examples: example('block_height').map(String),
+    }),
   );
 
 const periodQuery = {

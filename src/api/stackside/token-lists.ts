@@ -32,15 +32,7 @@ import {
   TokenSymbol,
   type Unit,
 } from '../shared/fields.ts';
-import {
-  AssetParameter,
-  heightsQuery,
-  inOrder,
-  NftAssetParameter,
-  orderQuery,
-  parseWindow,
-  timesQuery,
-} from '../shared/parameters.ts';
+import { AssetParameter, inOrder, NftAssetParameter, parseWindow, windowQuery } from '../shared/parameters.ts';
 
 const [Mint, mint] = object<StoredMint>('NftMint')({
   value: [ClarityPair, ({ event }) => clarity(event.value)],
@@ -74,7 +66,7 @@ export const tokenLists = [
     description: 'Returns the transfers, mints and burns of a fungible token by all principals.',
     tag: 'Stackside',
     params: { asset_identifier: AssetParameter },
-    query: { ...cursorQuery, ...orderQuery, ...heightsQuery, ...timesQuery },
+    query: { ...cursorQuery, ...windowQuery },
     response: UncountedCursorPage(Transfer),
     etag: chainTipAndTokens,
     history: 'since',

@@ -1,6 +1,6 @@
 /** Addresses of v1: balances, transfers and transactions. */
 import { Type } from '@sinclair/typebox';
-import { fromHex, toHex } from '../../codec/hex.ts';
+import { toHex } from '../../codec/hex.ts';
 import { ApiError, notFound } from '../../http/errors.ts';
 import {
   mempoolAndAnyFork,
@@ -31,7 +31,7 @@ import {
 } from '../shared/address.ts';
 import { TransactionEvent } from '../shared/event.ts';
 import { example } from '../shared/examples/examples.ts';
-import { excludeFunctionArgs, type HeightOrHash, LegacyPrincipal, TxId } from '../shared/parameters.ts';
+import { excludeFunctionArgs, type HeightOrHash, hexParameter, LegacyPrincipal, TxId } from '../shared/parameters.ts';
 import {
   declarationsFor,
   MempoolTransaction,
@@ -119,16 +119,12 @@ export const addressBalances = [
         }),
       ),
       block_hash: Type.Optional(
-        Type.Transform(
-          Type.String({
-            pattern: '^0x[a-fA-F0-9]{64}$',
-            rule: 'a hash: 0x and 64 hexadecimal digits',
-            description: 'Hash of the last block that counts; give this or `block_height`, not both',
-            examples: example('block_hash'),
-          }),
-        )
-          .Decode(fromHex)
-          .Encode(toHex),
+        hexParameter({
+          pattern: '^0x[a-fA-F0-9]{64}$',
+          rule: 'a hash: 0x and 64 hexadecimal digits',
+          description: 'Hash of the last block that counts; give this or `block_height`, not both',
+          examples: example('block_hash'),
+        }),
       ),
     },
     response: Nonces,

@@ -107,7 +107,7 @@ interface ListQuery {
 /** Serializes transactions of a block; undefined if no fork has the block. */
 function transactionsPage(read: Reader, block: BlockSearch, order: ListOrder, query: ListQuery) {
   const { limit, offset, exclude_function_args: withoutArguments } = query;
-  const page = read.transactions.inBlock(block, order, limit, offset, transactionRows(read, withoutArguments));
+  const page = read.blocks.transactions(block, order, limit, offset, transactionRows(read, withoutArguments));
   return page === undefined ? undefined : offsetPage(query, page);
 }
 

@@ -13,7 +13,7 @@ import type {
 } from '../../store/model/staking.ts';
 import { example } from '../shared/examples/examples.ts';
 import { fields, Hash, Height, literal, named, object, Sats } from '../shared/fields.ts';
-import { AddressParameter } from '../shared/parameters.ts';
+import { AddressParameter, textParameter } from '../shared/parameters.ts';
 
 const BitcoinAddress = Type.String({ description: 'Bitcoin address' });
 
@@ -52,14 +52,10 @@ function bitcoinAddress(address: string): string {
   throw new ApiError(400, `Address ${text} is not a valid Bitcoin or STX address.`, 'VALIDATION');
 }
 
-const address = Type.Transform(
-  Type.String({
-    description: 'Bitcoin address of any kind, or the Stacks address of the same hash',
-    examples: example('bitcoin_address'),
-  }),
-)
-  .Decode(bitcoinAddress)
-  .Encode((text) => text);
+const address = textParameter(bitcoinAddress, (text) => text, {
+  description: 'Bitcoin address of any kind, or the Stacks address of the same hash',
+  examples: example('bitcoin_address'),
+});
 
 const normalizeAddress = normalizer(AddressParameter);
 

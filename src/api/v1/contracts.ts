@@ -14,6 +14,7 @@ import type { ContractDeployment } from '../../store/model/contract.ts';
 import { contractLogRows, TransactionEvent } from '../shared/event.ts';
 import { example } from '../shared/examples/examples.ts';
 import { Hash, Height, nullable, object } from '../shared/fields.ts';
+import { textParameter } from '../shared/parameters.ts';
 
 /** JSON text with members in the order of PostgreSQL's jsonb (shorter names first, then by bytes): clients compare the texts. */
 function orderedJson(value: unknown): string {
@@ -44,14 +45,10 @@ const MAX_FUNCTIONS = 50;
 const contract_id = Type.String({ description: 'Contract identifier', examples: example('contract_id') });
 const listQuery = legacyOffsetQuery({ maximum: 50, default: 20 });
 
-const Trait = Type.Transform(
-  Type.String({
-    description: 'Interface of the trait, as JSON with `functions`, each with its `args`',
-    examples: ['{"functions":[{"name":"get-balance","args":[{"name":"who","type":"principal"}]}]}'],
-  }),
-)
-  .Decode(trait)
-  .Encode((functions) => JSON.stringify({ functions }));
+const Trait = textParameter(trait, (functions) => JSON.stringify({ functions }), {
+  description: 'Interface of the trait, as JSON with `functions`, each with its `args`',
+  examples: ['{"functions":[{"name":"get-balance","args":[{"name":"who","type":"principal"}]}]}'],
+});
 
 function trait(text: string): TraitFunction[] {
   const value = parsedJson(text);

@@ -4,7 +4,7 @@ import { ApiError, requireFound } from '../../http/errors.ts';
 import type { Heights } from '../../store/model/block.ts';
 import type { Reader } from '../../store/read/index-reader.ts';
 import { example } from '../shared/examples/examples.ts';
-import { blockText, type HeightOrHash, heightOrHash, TIP } from '../shared/parameters.ts';
+import { blockText, type HeightOrHash, heightOrHash, TIP, textParameter } from '../shared/parameters.ts';
 
 /** A block by height or block hash; null for an empty text, which names none. */
 type Until = HeightOrHash | null;
@@ -16,18 +16,18 @@ export const untilQuery = {
       'Once included unconfirmed microblocks (Stacks 2.x) and has no effect since; not allowed with `until_block`',
   }),
   until_block: Type.Optional(
-    Type.Transform(
-      Type.String({
+    textParameter(
+      (text): Until => (text === '' ? null : heightOrHash(text)),
+      (until) => (until === null ? '' : blockText(until)),
+      {
         pattern: '^((0x)?[a-fA-F0-9]{64}|0*[1-9][0-9]*)?$',
         rule: 'a height above 0, or a hash of 64 hexadecimal digits',
         maxLength: 66,
         description:
           'Height or hash of the last block that counts (default: the tip). A value of 64 digits is a hash. A height above the tip counts as the tip; to get 503 instead, send `stackside-min-height`',
         examples: example('block_height').map(String),
-      }),
-    )
-      .Decode((text): Until => (text === '' ? null : heightOrHash(text)))
-      .Encode((until) => (until === null ? '' : blockText(until))),
+      },
+    ),
   ),
 };
 

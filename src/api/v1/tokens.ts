@@ -25,7 +25,7 @@ import {
   words,
 } from '../shared/fields.ts';
 import { RULES } from '../shared/identifiers.ts';
-import { LegacyPrincipal, NftAssetParameter } from '../shared/parameters.ts';
+import { LegacyPrincipal, NftAssetParameter, textParameter } from '../shared/parameters.ts';
 import { type Declarations, declarationsFor, Transaction, transaction } from '../shared/transaction.ts';
 import { untilQuery } from './heights.ts';
 
@@ -100,16 +100,12 @@ const nftQuery = {
 };
 const { unanchored } = untilQuery;
 
-const ClarityValue = Type.Transform(
-  Type.String({
-    pattern: '^(0x)?([a-fA-F0-9]{2})+$',
-    rule: RULES.clarityValue,
-    description: 'Serialized Clarity value of the instance in hex, with or without 0x',
-    examples: example('nft_value'),
-  }),
-)
-  .Decode(clarityValue)
-  .Encode(toHex);
+const ClarityValue = textParameter(clarityValue, toHex, {
+  pattern: '^(0x)?([a-fA-F0-9]{2})+$',
+  rule: RULES.clarityValue,
+  description: 'Serialized Clarity value of the instance in hex, with or without 0x',
+  examples: example('nft_value'),
+});
 
 function clarityValue(text: string): Uint8Array {
   const bytes = fromHex(text);

@@ -1,6 +1,6 @@
 /** Reward cycles with their signers and stackers, and rewards paid by Bitcoin transactions. */
 import { Type } from '@sinclair/typebox';
-import { fromHex, toHex } from '../../codec/hex.ts';
+import { toHex } from '../../codec/hex.ts';
 import { requireFound } from '../../http/errors.ts';
 import { chainAndBurnBlock, chainTip } from '../../http/etag.ts';
 import { refuseIfPartial } from '../../http/history.ts';
@@ -23,7 +23,7 @@ import {
   weightPercent,
   words,
 } from '../shared/fields.ts';
-import { BurnBlockParameter } from '../shared/parameters.ts';
+import { BurnBlockParameter, hexParameter } from '../shared/parameters.ts';
 
 const percent = Type.Number({ minimum: 0, maximum: 100 });
 
@@ -81,16 +81,12 @@ const UNKNOWN_CYCLE = 'PoX cycle not found';
 const UNKNOWN_SIGNER = 'PoX cycle signer not found';
 
 const cycle_number = Type.Integer({ description: 'Number of a reward cycle', examples: example('cycle_number') });
-const signer_key = Type.Transform(
-  Type.String({
-    pattern: '^(0x)?[a-fA-F0-9]{66}$',
-    rule: 'a public key: 66 hexadecimal digits, with or without 0x before them',
-    description: 'Public key of the signer in hex, with or without 0x',
-    examples: example('signer_key'),
-  }),
-)
-  .Decode(fromHex)
-  .Encode(toHex);
+const signer_key = hexParameter({
+  pattern: '^(0x)?[a-fA-F0-9]{66}$',
+  rule: 'a public key: 66 hexadecimal digits, with or without 0x before them',
+  description: 'Public key of the signer in hex, with or without 0x',
+  examples: example('signer_key'),
+});
 
 const requireCycle = (read: Reader, cycle: number): RewardCycle =>
   requireFound(read.rewardCycles.find(cycle), UNKNOWN_CYCLE);

@@ -39,7 +39,7 @@ import {
   weightPercent,
   words,
 } from '../shared/fields.ts';
-import { PrincipalParameter } from '../shared/parameters.ts';
+import { PrincipalParameter, textParameter } from '../shared/parameters.ts';
 import { origin } from './transaction.ts';
 
 const MicroStx = Type.String({ $id: 'MicroStx', pattern: '^[0-9]+$', description: 'Amount in micro-STX' });
@@ -306,31 +306,25 @@ const UNKNOWN_SIGNER = 'Staking signer not found';
 const bond_index = Type.Integer({ description: 'Index of the bond, from 0', examples: example('bond_index') });
 const principal = PrincipalParameter;
 
-const cycle_number = Type.Transform(
-  Type.String({
-    pattern: '^(current|[0-9]+)$',
-    rule: 'the number of a reward cycle, or current',
-    examples: ['current'],
-    description:
-      'Number of a reward cycle, or `current` for the highest one with chosen signers. In a prepare phase that is the next cycle.',
-  }),
-)
-  .Decode((text): number | 'current' => (text === 'current' ? text : Math.min(Number(text), Number.MAX_SAFE_INTEGER)))
-  .Encode(String);
+/** A reward cycle: its number, or one of some words. */
+const cycleParameter = <Word extends string>(names: readonly Word[], rule: string, description: string) =>
+  textParameter(
+    (text): number | Word => names.find((name) => name === text) ?? Math.min(Number(text), Number.MAX_SAFE_INTEGER),
+    String,
+    { pattern: `^(${names.join('|')}|[0-9]+)$`, rule, examples: ['current'], description },
+  );
 
-const staking_cycle = Type.Transform(
-  Type.String({
-    pattern: '^(current|previous|[0-9]+)$',
-    rule: 'the number of a reward cycle, current or previous',
-    examples: ['current'],
-    description:
-      'Number of a reward cycle; `current` for the one of the newest Bitcoin block, `previous` for the one before',
-  }),
-)
-  .Decode((text): number | 'current' | 'previous' =>
-    text === 'current' || text === 'previous' ? text : Math.min(Number(text), Number.MAX_SAFE_INTEGER),
-  )
-  .Encode(String);
+const cycle_number = cycleParameter(
+  ['current'],
+  'the number of a reward cycle, or current',
+  'Number of a reward cycle, or `current` for the highest one with chosen signers. In a prepare phase that is the next cycle.',
+);
+
+const staking_cycle = cycleParameter(
+  ['current', 'previous'],
+  'the number of a reward cycle, current or previous',
+  'Number of a reward cycle; `current` for the one of the newest Bitcoin block, `previous` for the one before',
+);
 
 const burnHeight = (read: Reader): number => read.chain.tip()?.burnBlockHeight ?? 0;
 

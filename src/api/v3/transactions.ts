@@ -29,15 +29,13 @@ import {
   BlockParameter,
   blockText,
   ContractParameter,
-  heightsQuery,
   includeQuery,
   inOrder,
-  orderQuery,
   PrincipalParameter,
   parseWindow,
   TransactionTypes,
   TxId,
-  timesQuery,
+  windowQuery,
 } from '../shared/parameters.ts';
 import { Status } from '../shared/transaction-parts.ts';
 import {
@@ -262,9 +260,7 @@ export const search = [
       ...commonConditions,
       status: Type.Optional(Type.Array(Status, { description: 'Statuses of the transaction; any of them matches' })),
       principal: Type.Optional(PrincipalParameter),
-      ...orderQuery,
-      ...heightsQuery,
-      ...timesQuery,
+      ...windowQuery,
     },
     response: UncountedCursorPage(TransactionSummary),
     etag: chainTip,

@@ -131,14 +131,7 @@ export function readerOf(
       heightsOf: windowQuery(db),
     },
     changes: changeQueries(db, orphans),
-    blocks: {
-      ...blocks,
-      /** A block of any fork with its transactions: the canonical one, else the highest orphan. */
-      whole: wholeBlocks.whole,
-      announced: wholeBlocks.announced,
-      /** Canonical blocks, highest first. */
-      wholePage: wholeBlocks.wholePage,
-    },
+    blocks: { ...blocks, ...wholeBlocks },
     forks: forkQueries(db, turns, limits.walkRows),
     /** The blocks that the chain applied and reverted, in the order of the log. */
     steps: stepQueries(db, chain, orphans),
@@ -154,10 +147,6 @@ export function readerOf(
       ...transactionQueries(db, { chain, mempool, details, texts }, limits.walkRows),
       /** Canonical transactions by filters. */
       search,
-      /**
-       * Transactions of a block of any fork; an orphan has none. Undefined if no fork has such a block.
-       */
-      inBlock: wholeBlocks.transactions,
       /**
        * The canonical transaction, else a pending or dropped one, else one of an orphan; undefined if the id is unknown.
        */
