@@ -2,8 +2,7 @@
 
 import { ApiError } from '../http/errors.ts';
 
-/** Titles of problems by status (RFC 9457). */
-export const titles = {
+const titles = {
   400: 'Invalid request body',
   401: 'Unauthorized',
   403: 'Forbidden',
@@ -18,6 +17,9 @@ export const titles = {
 } as const;
 type ProblemStatus = keyof typeof titles;
 
+/** Returns the title of a problem by its status (RFC 9457). */
+export const titleOf = (status: number): string => titles[status as ProblemStatus] ?? titles[400];
+
 /** The request is wrong, or the present state doesn't allow it. The texts are part of the API. */
 export class HookProblem extends ApiError {
   override readonly name = 'HookProblem';
@@ -25,7 +27,6 @@ export class HookProblem extends ApiError {
     status: ProblemStatus,
     /** The problem, with the field's name: `options.decode must be boolean`. */
     details: string,
-    readonly title: string = titles[status],
     headers: ApiError['headers'] = {},
   ) {
     super(status, details, null, { headers });
@@ -34,7 +35,7 @@ export class HookProblem extends ApiError {
 
 /** The caller made too many requests. */
 export const tooManyTries = (retryAfterSeconds: number, details: string): HookProblem =>
-  new HookProblem(429, details, titles[429], { 'retry-after': String(retryAfterSeconds) });
+  new HookProblem(429, details, { 'retry-after': String(retryAfterSeconds) });
 
 /** @param field its path with dots: `filters.events.0.sender` */
 export const invalidField = (field: string, rule: string): HookProblem => new HookProblem(400, `${field} ${rule}`);

@@ -1,5 +1,5 @@
 /** The definition of a chainhook: its schema, its parser, and a stored hook as the engine evaluates it. */
-import { type Static, Type } from '@sinclair/typebox';
+import { type Static, type TSchema, Type } from '@sinclair/typebox';
 import { named, nullable } from '../../api/shared/fields.ts';
 import { isObject } from '../../base/json.ts';
 import type { Network } from '../../chain/network.ts';
@@ -67,25 +67,34 @@ export const Definition = named('ChainhookDefinition', {
 /** A hook as its consumer defined it, without unknown keys. */
 export type HookDefinition = Omit<Static<typeof Definition>, 'filters'> & { filters: { events: Filter[] } };
 
+const BACKFILLS = 'POST /chainhooks/me/{uuid}/backfills';
+
 /** Keys of the earlier version of chainhooks, and their replacements. */
 const formerKeys: Readonly<Record<string, string>> = {
   if_this: 'filters.events',
   then_that: 'action',
   networks: 'network',
-  start_block: 'POST /chainhooks/me/{uuid}/backfills',
-  end_block: 'POST /chainhooks/me/{uuid}/backfills',
+  start_block: BACKFILLS,
+  end_block: BACKFILLS,
   authorization_header: 'POST /chainhooks/me/secret',
   expire_after_occurrence: 'options.expire_after_occurrences',
   decode_clarity_values: 'options.decode_clarity_values',
 };
-const formerOptions: Readonly<Record<string, string>> = {
-  start_at_block_height: 'POST /chainhooks/me/{uuid}/backfills',
-  start_block: 'POST /chainhooks/me/{uuid}/backfills',
-  end_block: 'POST /chainhooks/me/{uuid}/backfills',
-};
+const formerOptions = ['start_at_block_height', 'start_block', 'end_block'];
 
-const checkOptions = checker(Options);
-const checkFilter = Object.fromEntries(Object.entries(filterSchemas).map(([type, schema]) => [type, checker(schema)]));
+/** Makes a check of a part of a definition. @returns a function that throws a HookProblem with the field of the mistake */
+function partCheck(schema: TSchema): (value: unknown, ...field: string[]) => void {
+  const mistakeIn = checker(schema);
+  return (value, ...field) => {
+    const mistake = mistakeIn(value);
+    if (mistake !== null) throw invalidField([...field, ...mistake.path].join('.'), mistake.rule);
+  };
+}
+
+const checkOptions = partCheck(Options);
+const checkFilter = Object.fromEntries(
+  Object.entries(filterSchemas).map(([type, schema]) => [type, partCheck(schema)]),
+);
 
 /** @throws HookProblem naming the field if a text can't be the value of an argument */
 function checkLiteral(text: string, field: string): void {
@@ -103,15 +112,14 @@ function parseFilter(value: unknown, field: string): Filter {
   const { type } = value;
   if (type === undefined) throw invalidField(`${field}.type`, 'is required');
   if (typeof type !== 'string' || !isFilterType(type)) {
-    const newName = typeof type === 'string' && Object.hasOwn(formerFilters, type) ? formerFilters[type] : undefined;
-    const hint =
-      newName === undefined
-        ? `must be one of ${Object.keys(filterSchemas).join(', ')}`
-        : `has another name now: ${newName}`;
-    throw invalidField(`${field}.type`, hint);
+    const newName = formerFilters.get(type);
+    const words = Object.keys(filterSchemas).join(', ');
+    throw invalidField(
+      `${field}.type`,
+      newName === undefined ? `must be one of ${words}` : `has another name now: ${newName}`,
+    );
   }
-  const mistake = checkFilter[type]?.(value) ?? null;
-  if (mistake !== null) throw invalidField([field, ...mistake.path].join('.'), mistake.rule);
+  checkFilter[type]?.(value, field);
   if (value.receiver !== undefined && value.recipient !== undefined) {
     throw invalidField(`${field}.recipient`, 'must not be given with receiver, which is the same parameter');
   }
@@ -142,11 +150,9 @@ export function parseFilters(value: unknown): HookDefinition['filters'] {
 export function parseOptions(value: unknown): Options | null {
   if (value === null) return null;
   if (!isObject(value)) throw invalidField('options', 'must be object or null');
-  for (const [key, instead] of Object.entries(formerOptions)) {
-    if (Object.hasOwn(value, key)) throw invalidField(`options.${key}`, `is not allowed; use ${instead}`);
-  }
-  const mistake = checkOptions(value);
-  if (mistake !== null) throw invalidField(['options', ...mistake.path].join('.'), mistake.rule);
+  const former = formerOptions.find((key) => Object.hasOwn(value, key));
+  if (former !== undefined) throw invalidField(`options.${former}`, `is not allowed; use ${BACKFILLS}`);
+  checkOptions(value, 'options');
   const { alert_url: alertUrl } = value;
   if (typeof alertUrl === 'string' && !URL.canParse(alertUrl)) {
     throw invalidField('options.alert_url', 'must be an absolute URL');
@@ -168,7 +174,7 @@ function parseAction(value: unknown): HookDefinition['action'] {
 
 /** The members of a definition that have a plain value. */
 const plain = ['name', 'version', 'chain', 'network'] as const;
-const checkPlain = Object.fromEntries(plain.map((name) => [name, checker(Definition.properties[name])]));
+const checkPlain = Object.fromEntries(plain.map((name) => [name, partCheck(Definition.properties[name])]));
 
 /** Returns the members that have a plain value. @throws HookProblem naming the first one that is missing or wrong */
 function plainMembers(body: Record<string, unknown>, network: Network | null) {
@@ -176,21 +182,14 @@ function plainMembers(body: Record<string, unknown>, network: Network | null) {
   const members = { ...body, version: body.version === 1 ? '1' : body.version } as HookDefinition;
   for (const name of plain) {
     if (members[name] === undefined) throw invalidField(name, 'is required');
-    const mistake = checkPlain[name]?.(members[name]) ?? null;
-    if (mistake !== null) throw invalidField(name, mistake.rule);
+    checkPlain[name]?.(members[name], name);
   }
+  if (members.name.length > MAX_NAME) throw invalidField('name', `must NOT have more than ${MAX_NAME} characters`);
   // Every chain but mainnet is `testnet`.
   if (network !== null && members.network !== network.kind)
     throw invalidField('network', `must be ${network.kind}, like this server`);
   const { name, version, chain, network: kind } = members;
   return { name, version, chain, network: kind };
-}
-
-function rejectRemovedFields(body: Record<string, unknown>): void {
-  for (const [key, instead] of Object.entries(formerKeys)) {
-    if (Object.hasOwn(body, key))
-      throw invalidField(key, `belongs to an earlier version of chainhooks; use ${instead}`);
-  }
 }
 
 /**
@@ -200,7 +199,9 @@ function rejectRemovedFields(body: Record<string, unknown>): void {
  */
 export function readDefinition(body: unknown, network: Network | null): HookDefinition {
   if (!isObject(body)) throw new HookProblem(400, 'body must be object');
-  rejectRemovedFields(body);
+  for (const [key, instead] of Object.entries(formerKeys)) {
+    if (key in body) throw invalidField(key, `belongs to an earlier version of chainhooks; use ${instead}`);
+  }
   return {
     ...plainMembers(body, network),
     filters: parseFilters(body.filters),
@@ -236,17 +237,6 @@ function* unknownKeys(body: Record<string, unknown>): Generator<readonly [path: 
     if (!Object.hasOwn(properties.action.properties, key))
       yield [`action.${key}`, unknownMember(key, properties.action)];
   }
-}
-
-/**
- * Checks the length of a name in a request.
- * @param stored the present name, which may be longer: earlier versions had no limit
- * @throws HookProblem 400
- */
-export function requireShortName(body: unknown, stored?: string): void {
-  const { name } = Object(body);
-  if (typeof name === 'string' && name.length > MAX_NAME && name !== stored)
-    throw invalidField('name', `must NOT have more than ${MAX_NAME} characters`);
 }
 
 const MAX_KEY_WARNINGS = 20;

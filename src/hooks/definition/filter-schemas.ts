@@ -162,7 +162,7 @@ export type Filter = { [T in FilterType]: FilterOf<T> }[FilterType];
 export const isFilterType = (word: string): word is FilterType => Object.hasOwn(filterSchemas, word);
 
 /** Filters of the earlier version of chainhooks, and their names now. */
-export const formerFilters: Readonly<Record<string, FilterType>> = {
-  print_event: 'contract_log',
-  contract_deployment: 'contract_deploy',
-};
+export const formerFilters: ReadonlyMap<unknown, FilterType> = new Map([
+  ['print_event', 'contract_log'],
+  ['contract_deployment', 'contract_deploy'],
+]);

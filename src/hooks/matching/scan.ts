@@ -1,7 +1,7 @@
 /** Finds past blocks that filters match: one by one, by searches in short turns, or the block that a request names. */
 
 import { type Clock, systemClock } from '../../base/clock.ts';
-import { countWork, turnAfter } from '../../base/turns.ts';
+import { atMost, countWork, turnAfter } from '../../base/turns.ts';
 import type { Block } from '../../chain/block.ts';
 import { fromHex } from '../../codec/hex.ts';
 import type { HookCandidates } from '../../store/hooks/candidates.ts';
@@ -75,8 +75,8 @@ export function scanner(
 export const MAX_BLOCKS = 1_000;
 /** Transactions after which a search for the newest match ends; blocks are read whole, however large. */
 const MAX_TRANSACTIONS = 20_000;
-/** Maximum waiting searches of a consumer, in addition to the running one. */
-const MAX_WAITING = 16;
+/** Maximum unfinished searches of a consumer: a search of another consumer waits for all of them. */
+const MAX_SEARCHES = 4;
 /** Length of a turn in milliseconds. */
 const TURN_MS = 10;
 
@@ -88,37 +88,6 @@ interface ScanResult {
   searchedFrom: number | null;
 }
 
-/** Runs one piece of work at a time. Consumers take turns, so that none waits for all the work of another. */
-function inTurns() {
-  let isRunning = false;
-  /** Functions that start waiting work, by consumer; the first consumer is the next. */
-  const waiting = new Map<string, (() => void)[]>();
-
-  function startNext(): void {
-    const [next] = waiting;
-    isRunning = next !== undefined;
-    if (next === undefined) return;
-    const [consumer, starts] = next;
-    waiting.delete(consumer);
-    starts.shift()?.();
-    if (starts.length > 0) waiting.set(consumer, starts);
-  }
-
-  return async <T>(consumer: string, work: () => Promise<T>): Promise<T> => {
-    if (isRunning) {
-      const starts = waiting.get(consumer) ?? [];
-      waiting.set(consumer, starts);
-      await new Promise<void>((resolve) => starts.push(resolve));
-    }
-    isRunning = true;
-    try {
-      return await work();
-    } finally {
-      startNext();
-    }
-  };
-}
-
 /**
  * Runs searches, one after the other.
  * @param maxTransactions maximum transactions of a search for the newest match
@@ -126,19 +95,19 @@ function inTurns() {
 export function search(clock: Clock = systemClock, maxTransactions = MAX_TRANSACTIONS) {
   /** The unfinished searches of each consumer. */
   const searches = countWork();
-  const inTurn = inTurns();
+  const inTurn = atMost(1);
 
   /**
-   * Runs a search in its consumer's turn: ten at once would take ten times as long as one.
+   * Runs a search after the earlier ones: ten at once would take ten times as long as one.
    * @throws HookProblem 429 if too many searches of the consumer wait
    */
   async function runInOrder<T>(consumer: string, work: () => Promise<T>): Promise<T> {
-    if (searches.of(consumer) > MAX_WAITING) {
+    if (searches.of(consumer) === MAX_SEARCHES) {
       throw new HookProblem(429, 'Too many of your previews and tests are searching the chain; try again later');
     }
     const end = searches.begin(consumer);
     try {
-      return await inTurn(consumer, work);
+      return await inTurn(work);
     } finally {
       end();
     }

@@ -6,7 +6,7 @@ import type { Access as RouteAccess } from '../../http/route.ts';
 import type { Reader } from '../../store/read/index-reader.ts';
 import type { ReadNow } from '../../store/read/snapshots.ts';
 import { type Access, consumerOf } from '../access/access.ts';
-import { HookProblem, titles } from '../problem.ts';
+import { HookProblem, titleOf } from '../problem.ts';
 import { Uuid } from './schemas.ts';
 
 export interface HookCallers {
@@ -25,23 +25,18 @@ const locationTitles = {
   params: 'Invalid path parameter',
   querystring: 'Invalid query parameter',
   headers: 'Invalid header',
-  body: titles[400],
+  body: titleOf(400),
 } as const;
-
-const isTitled = (status: number): status is keyof typeof titles => Object.hasOwn(titles, status);
 
 /** Errors of the chainhook and session routes. */
 export const hookErrors: ErrorShape = {
   schema: named('ChainhookProblem', { error: Type.String(), details: Type.String() }),
   body(error) {
-    if (error instanceof HookProblem) return { error: error.title, details: error.message };
-    if (error instanceof ParameterError) {
-      const separator = error.location === 'body' ? '.' : '/';
-      return { error: locationTitles[error.location], details: error.withoutLocation(separator) };
-    }
-    return { error: isTitled(error.status) ? titles[error.status] : titles[400], details: error.message };
+    if (!(error instanceof ParameterError)) return { error: titleOf(error.status), details: error.message };
+    const separator = error.location === 'body' ? '.' : '/';
+    return { error: locationTitles[error.location], details: error.withoutLocation(separator) };
   },
-  unavailable: { error: titles[503], details: "The database can't be used now; the same request may succeed later" },
+  unavailable: { error: titleOf(503), details: "The database can't be used now; the same request may succeed later" },
   failed: { error: 'Internal server error', details: 'The log has its cause' },
 };
 

@@ -16,7 +16,6 @@ import {
   parseDefinition,
   patchedDefinition,
   readDefinition,
-  requireShortName,
 } from '../definition/definition.ts';
 import { type BlockChoice, chosenBlock, scanner } from '../matching/scan.ts';
 import { invalidField } from '../problem.ts';
@@ -113,7 +112,6 @@ export function management(
 
   return {
     async register(consumer: string, body: unknown) {
-      requireShortName(body);
       const definition = readDefinition(body, network());
       await checkTargets(definition);
       const hook = { uuid: random.uuid(), consumer, definition };
@@ -131,7 +129,6 @@ export function management(
 
     async update(consumer: string, uuid: string, body: unknown) {
       const stored = parseDefinition(read((now) => ownHook(now.hooks, { consumer, uuid })));
-      requireShortName(body, stored.name);
       await checkTargets(patchedDefinition(stored, body, network()));
       // The stored definition may have changed during the name look-up: the command merges the body into the present one.
       const record = await commands.run('hook.redefine', { consumer, uuid, change: body });
