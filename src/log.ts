@@ -146,8 +146,6 @@ export const levelOf: Record<LogEvent['event'], Exclude<Level, 'silent'>> = {
   hook_interrupted: 'error',
   hook_cursor_lost: 'warn',
   hook_delivery_failed: 'warn',
-  hook_target_refused: 'warn',
-  hook_target_allowed: 'info',
   hook_alert_failed: 'warn',
   hook_backfill_failed: 'error',
   hook_secrets_unreadable: 'error',

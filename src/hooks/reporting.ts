@@ -2,7 +2,6 @@
 import type { UnexpectedEvent } from '../base/log-events.ts';
 import { StoreUnavailableError } from '../base/system-errors.ts';
 import { LogUnavailableError } from '../cluster/shared-log.ts';
-import type { TargetWatch } from '../http/outgoing.ts';
 
 /** Counters of chainhooks since the process began, for metrics, at zero. */
 export const newCounters = () => ({
@@ -37,10 +36,6 @@ export type HookEvent =
   | { event: 'hook_interrupted'; uuid: string; name: string; reason: string }
   | { event: 'hook_cursor_lost'; height: number }
   | { event: 'hook_delivery_failed'; uuid: string; webhook_id: string; host: string; attempt: number; reason: string }
-  /** A receiver's name has an address that is not allowed. Consumers see only the name. */
-  | { event: 'hook_target_refused'; host: string; address: string }
-  /** All addresses of a name that was refused are allowed now. */
-  | { event: 'hook_target_allowed'; host: string }
   | { event: 'hook_alert_failed'; uuid: string; host: string; reason: string }
   | { event: 'hook_backfill_failed'; uuid: string; backfill: string; cause: unknown }
   /** Deliveries of `count` consumers wait; `consumers` names the first ones. */
@@ -53,25 +48,6 @@ export type HookEvent =
   | UnexpectedEvent;
 
 export type HookLog = (event: HookEvent) => void;
-
-/** Maximum number of names that are remembered as logged. Consumers choose the names. */
-const MAX_LOGGED_NAMES = 1_000;
-
-/** Makes the watch that logs a name with an address that isn't allowed: once, and again after the name was allowed. */
-export function targetLog(log: HookLog): TargetWatch {
-  const logged = new Set<string>();
-  return {
-    refused(host, address) {
-      if (logged.has(host)) return;
-      if (logged.size === MAX_LOGGED_NAMES) logged.clear();
-      logged.add(host);
-      log({ event: 'hook_target_refused', host, address });
-    },
-    allowed(host) {
-      if (logged.delete(host)) log({ event: 'hook_target_allowed', host });
-    },
-  };
-}
 
 /** Logs a failure of a task that is tried again, except an unavailable store or log, which log that themselves. */
 export function logTaskFailure(log: HookLog, cause: unknown): void {

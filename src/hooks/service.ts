@@ -14,7 +14,7 @@ import { type Dispatcher, dispatcher } from './delivery/dispatcher.ts';
 import { deliveryResults, resultWriter } from './delivery/results.ts';
 import { type Sealing, secretReader } from './delivery/sealing.ts';
 import type { HookCommands, HookMachine } from './machine.ts';
-import { type HookCounters, type HookLog, type HookTimers, targetLog, untimedHooks } from './reporting.ts';
+import { type HookCounters, type HookLog, type HookTimers, untimedHooks } from './reporting.ts';
 import { retention } from './retention.ts';
 import type { PausedReason } from './routes/schemas.ts';
 import { hookTasks } from './tasks.ts';
@@ -68,7 +68,7 @@ export function startChainhooks(options: HookOptions) {
   const { now } = clock;
   const { hooks: store, history } = ingest;
   const { lease = ownLease(store.records.epoch) } = options;
-  const targets = guard ?? targetGuard(rules.targets, undefined, targetLog(log));
+  const targets = guard ?? targetGuard(rules.targets);
 
   const { engine } = options.machine;
   const { counters } = engine;

@@ -115,27 +115,11 @@ export interface Target {
   addresses: Address[];
 }
 
-/** Learns which names of targets are refused or allowed. */
-export interface TargetWatch {
-  /**
-   * A name has an address that is not allowed. Errors leave the address out: who chose the URL need not know the private
-   * addresses of names.
-   */
-  refused(host: string, address: string): void;
-  /** All addresses of a host are allowed. */
-  allowed(host: string): void;
-}
-
 /**
  * Makes the guard, which decides which URLs and addresses may receive requests.
  * @param resolve resolves host names
- * @param watch learns which names are refused, and why
  */
-export function targetGuard(
-  { allowed, plainHttp, settings }: TargetRules,
-  resolve: Resolve = systemResolve,
-  watch: TargetWatch = { refused() {}, allowed() {} },
-) {
+export function targetGuard({ allowed, plainHttp, settings }: TargetRules, resolve: Resolve = systemResolve) {
   /** The reason and the setting of the rule, in brackets; empty without both. */
   const explanation = (rule: 'allowed' | 'plainHttp', reason: string | null = null): string => {
     const parts = [reason ?? [], settings === undefined ? [] : `see ${settings[rule]}`].flat();
@@ -155,7 +139,7 @@ export function targetGuard(
     if (reason !== null) {
       if (address === host)
         throw new TargetRefused(`its host is at ${address}, which is not public${explanation('allowed', reason)}`);
-      watch.refused(host, address);
+      // Without the address: who chose the URL need not know the private addresses of names.
       throw new TargetRefused(`its host ${host} has an address that is not public${explanation('allowed', reason)}`);
     }
     if (isLocalName(host)) throw localName(host);
@@ -204,7 +188,6 @@ export function targetGuard(
           : [{ address: host, family: literal.length === 4 ? 4 : 6 }];
       if (addresses.length === 0) throw new TargetRefused('its host has no address');
       const verdicts = addresses.map((address) => checkAddress(address, host));
-      watch.allowed(host);
       if (url.protocol === 'http:' && verdicts.includes('public') && !plainHttp) throw withoutTls();
       return { url, addresses };
     },

@@ -96,64 +96,42 @@ export const adminKeyOf = (directory: string, created?: (file: string) => void):
 
 /**
  * Rate limit for wrong keys. Once an address has sent some wrong keys, its further keys are checked only so often. Keys from an
- * address without wrong keys are always checked, so that one client's guesses don't lock out others.
+ * address without wrong keys are always checked, so that one client's guesses don't lock out others. A limit allows some wrong
+ * keys at once, and one more after some milliseconds each.
  */
-interface Allowance {
-  /** Wrong keys that are allowed at once. */
-  burst: number;
-  /** Milliseconds until one more wrong key is allowed. */
-  everyMs: number;
-}
-const EACH_ADDRESS: Allowance = { burst: 10, everyMs: 6_000 };
-const ALL_ADDRESSES: Allowance = { burst: 100, everyMs: 600 };
+const EACH_ADDRESS = { burst: 10, everyMs: 6_000 };
+const ALL_ADDRESSES = { burst: 100, everyMs: 600 };
+type Limit = typeof EACH_ADDRESS;
+
+/** Milliseconds until all wrong keys of a limit are allowed again. @param fullAt time when they are, unless the clock is set back */
+const untilFull = ({ burst, everyMs }: Limit, fullAt: number, now: number): number =>
+  Math.min(burst * everyMs, Math.max(0, fullAt - now));
+
+/** Returns the time of a limit's `fullAt` after another wrong key. */
+const oneLess = (limit: Limit, fullAt: number, now: number): number =>
+  now + Math.min(limit.burst * limit.everyMs, untilFull(limit, fullAt, now) + limit.everyMs);
+
+/** Milliseconds until a limit allows a wrong key. */
+const waitFor = (limit: Limit, fullAt: number, now: number): number =>
+  Math.max(0, untilFull(limit, fullAt, now) - (limit.burst - 1) * limit.everyMs);
+
 /** Capacity of the cache of addresses with wrong keys. The cache evicts half at once, so it has the last 10,000 at least. */
 const MAX_ADDRESSES = 20_000;
 const LOG_EVERY_MS = 60_000;
 
-/** A token bucket that refills over time. Times are Unix milliseconds. */
-class Bucket {
-  /** Unused tokens, as milliseconds of waiting. */
-  #savedMs: number;
-  #filledAt: number;
-  constructor(
-    readonly allowance: Allowance,
-    now: number,
-  ) {
-    this.#savedMs = allowance.burst * allowance.everyMs;
-    this.#filledAt = now;
-  }
-
-  #fill(now: number): number {
-    const { burst, everyMs } = this.allowance;
-    this.#savedMs = Math.min(burst * everyMs, this.#savedMs + Math.max(0, now - this.#filledAt));
-    this.#filledAt = now;
-    return this.#savedMs;
-  }
-
-  isFull(now: number): boolean {
-    const { burst, everyMs } = this.allowance;
-    return this.#fill(now) >= burst * everyMs;
-  }
-
-  /** Milliseconds until a token is available. */
-  wait(now: number): number {
-    return Math.max(0, this.allowance.everyMs - this.#fill(now));
-  }
-
-  take(now: number): void {
-    this.#savedMs = Math.max(0, this.#fill(now) - this.allowance.everyMs);
-  }
-}
-
 /** Counts wrong keys, and slows down the addresses that send them. @param now Unix milliseconds */
 export function wrongKeys(log: HookLog, now: () => number = Date.now) {
-  const all = new Bucket(ALL_ADDRESSES, now());
-  const byAddress = lruCache<string, Bucket>(MAX_ADDRESSES);
+  /** Times when the limit of all addresses, and those of addresses, are unused again. */
+  let allFullAt = 0;
+  const fullAt = lruCache<string, number>(MAX_ADDRESSES);
   let total = 0;
   let logged = { total: 0, time: Number.NEGATIVE_INFINITY };
 
-  const waitOf = (bucket: Bucket, time: number): number =>
-    bucket.isFull(time) ? 0 : Math.max(bucket.wait(time), all.wait(time));
+  function waitOf(group: string, time: number): number {
+    const full = fullAt.get(group) ?? 0;
+    if (untilFull(EACH_ADDRESS, full, time) === 0) return 0;
+    return Math.max(waitFor(EACH_ADDRESS, full, time), waitFor(ALL_ADDRESSES, allFullAt, time));
+  }
 
   function report(address: string, time: number): void {
     if (time - logged.time < LOG_EVERY_MS) return;
@@ -163,22 +141,16 @@ export function wrongKeys(log: HookLog, now: () => number = Date.now) {
 
   return {
     /** Milliseconds until a guessable key from this address is checked; 0 for at once. */
-    wait(address: string): number {
-      const time = now();
-      const bucket = byAddress.get(addressGroup(address));
-      return bucket === undefined ? 0 : waitOf(bucket, time);
-    },
+    wait: (address: string): number => waitOf(addressGroup(address), now()),
     /** Counts a request from this address with a wrong or unchecked key. */
     count(address: string): void {
       const time = now();
       const group = addressGroup(address);
-      const bucket = byAddress.get(group) ?? new Bucket(EACH_ADDRESS, time);
-      // Unchecked keys use no token, so that a right key gets its turn during a flood.
-      if (waitOf(bucket, time) === 0) {
-        bucket.take(time);
-        all.take(time);
+      // Unchecked keys don't count for the limits, so that a right key gets its turn during a flood.
+      if (waitOf(group, time) === 0) {
+        fullAt.set(group, oneLess(EACH_ADDRESS, fullAt.get(group) ?? 0, time), 1);
+        allFullAt = oneLess(ALL_ADDRESSES, allFullAt, time);
       }
-      byAddress.set(group, bucket, 1);
       total += 1;
       report(address, time);
     },

@@ -5,6 +5,7 @@
  */
 
 import { pause, type RandomSource } from '../../base/clock.ts';
+import { countWork } from '../../base/turns.ts';
 import type { Outgoing } from '../../http/outgoing.ts';
 import type { HookStopped } from '../engine.ts';
 import { webhookId } from '../evaluation/payload.ts';
@@ -15,16 +16,13 @@ import type { SecretReader } from './sealing.ts';
 import { signatureHeader } from './signature.ts';
 
 const ATTEMPTS = 3;
-/** Maximum waiting alerts of a queue; more are dropped, so that an unreachable receiver can't fill the memory. */
-const MAX_WAITING = 1_000;
+/** Maximum unsent alerts of a queue; more are dropped, so that an unreachable receiver can't fill the memory. */
+const MAX_UNSENT = 1_000;
 
 interface Alert {
   url: string;
   stop: HookStopped;
 }
-
-/** The queue of the operator; other queues are named by their consumer. */
-const OPERATOR = Symbol('operator');
 
 interface AlertOptions extends Outgoing {
   /** URL of the operator; null for alerts to the owners of hooks only. */
@@ -42,9 +40,9 @@ interface AlertOptions extends Outgoing {
 export function alerts(options: AlertOptions) {
   const { url: operatorUrl, secrets, logIdentity, guard, rules, log, userAgent, clock, send, random } = options;
   const { timeoutMs, connectTimeoutMs, retryCapMs } = rules;
-  /** Waiting alerts by queue; a queue is removed once it has no work. */
-  const queues = new Map<string | typeof OPERATOR, Alert[]>();
-  const working = new Set<Promise<void>>();
+  /** The last alert of each queue, and the number of its unsent alerts. */
+  const queues = new Map<string, Promise<void>>();
+  const unsent = countWork();
   /** Aborted before `start` and by `stop`. */
   let stopping = new AbortController();
   stopping.abort();
@@ -79,30 +77,22 @@ export function alerts(options: AlertOptions) {
     }
   }
 
-  async function work(name: string | typeof OPERATOR, queue: Alert[], signal: AbortSignal): Promise<void> {
-    // Let the caller finish first: the node waits for its answer.
-    await clock.turn();
-    for (let alert = queue.shift(); alert !== undefined; alert = signal.aborted ? undefined : queue.shift()) {
-      try {
-        await sendAlert(alert, signal);
-      } catch (error) {
-        log({ event: 'unexpected_error', part: 'chainhook', cause: error });
-      }
-    }
-    if (queues.get(name) === queue) queues.delete(name);
-  }
-
-  function add(name: string | typeof OPERATOR, alert: Alert): void {
-    const waiting = queues.get(name);
-    if (waiting !== undefined) {
-      if (waiting.length >= MAX_WAITING) logFailure(alert, 'too many wait');
-      else waiting.push(alert);
+  function add(queue: string, alert: Alert): void {
+    if (unsent.of(queue) === MAX_UNSENT) {
+      logFailure(alert, 'too many wait');
       return;
     }
-    const queue = [alert];
-    queues.set(name, queue);
-    const task = work(name, queue, stopping.signal).finally(() => working.delete(task));
-    working.add(task);
+    const end = unsent.begin(queue);
+    const { signal } = stopping;
+    // A turn lets the caller finish first: the node waits for its answer.
+    const task = (queues.get(queue) ?? clock.turn())
+      .then(() => sendAlert(alert, signal))
+      .catch((cause: unknown) => log({ event: 'unexpected_error', part: 'chainhook', cause }))
+      .finally(() => {
+        end();
+        if (queues.get(queue) === task) queues.delete(queue);
+      });
+    queues.set(queue, task);
   }
 
   return {
@@ -112,14 +102,13 @@ export function alerts(options: AlertOptions) {
     },
     hookStopped(stop: HookStopped): void {
       if (stopping.signal.aborted) return;
-      if (operatorUrl !== null) add(OPERATOR, { url: operatorUrl, stop });
-      if (stop.alertUrl !== null) add(stop.consumer, { url: stop.alertUrl, stop });
+      if (operatorUrl !== null) add('operator', { url: operatorUrl, stop });
+      if (stop.alertUrl !== null) add(`consumer ${stop.consumer}`, { url: stop.alertUrl, stop });
     },
     /** Drops alerts that are not sent yet. */
     async stop(): Promise<void> {
       stopping.abort();
-      queues.clear();
-      await Promise.all(working);
+      await Promise.all(queues.values());
     },
   };
 }
