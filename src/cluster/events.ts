@@ -35,8 +35,6 @@ export interface LeaseStatus {
   holder: string | null;
   /** Epoch of the last known lease; null before the first request. */
   epoch: number | null;
-  /** How often this host gained or lost the lease. */
-  changes: number;
 }
 
 export interface ClusterState {

@@ -124,7 +124,6 @@ export class LeaseKeeper implements Lease {
   /** The end of the work that was stopped last; new work starts after it. */
   #workEnd: Promise<void> = Promise.resolve();
   #loop: Loop | null = null;
-  #changes = 0;
   /** Until when the host leaves the lease to others, in milliseconds of the monotonic clock. */
   #restsUntil = Number.NEGATIVE_INFINITY;
   /** Another holder at the last request, and when its lease has ended unless it was renewed since. */
@@ -165,7 +164,6 @@ export class LeaseKeeper implements Lease {
       isHeld: this.#lease !== null,
       holder: this.#lease === null ? other : this.#options.host,
       epoch: this.#lease?.epoch ?? epoch,
-      changes: this.#changes,
     };
   }
 
@@ -225,7 +223,6 @@ export class LeaseKeeper implements Lease {
 
   #gain(lease: CurrentLease): void {
     this.#lease = lease;
-    this.#changes += 1;
     this.#lastHolder = { holder: null, epoch: lease.epoch, end: lease.end };
     this.#watch(lease);
     this.#options.say({ event: 'delivery_lease_changed', held: true, epoch: lease.epoch });
@@ -289,7 +286,6 @@ export class LeaseKeeper implements Lease {
 
   #end(lease: CurrentLease): void {
     this.#lease = null;
-    this.#changes += 1;
     lease.cancelTimer();
     lease.loss.abort();
     this.#workEnd = this.#work.stop();

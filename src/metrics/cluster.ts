@@ -1,5 +1,5 @@
 /** Metrics of a host that shares a log with others. */
-import { Counter, Histogram, type Registry } from 'prom-client';
+import { Histogram, type Registry } from 'prom-client';
 import type { ClusterMetrics, ClusterState, LeaseStatus, VerificationState } from '../cluster/events.ts';
 import { collected } from './collected.ts';
 
@@ -8,10 +8,6 @@ export function clusterMetrics(registry: Registry, name: string, state: () => Cl
   collected(registry, {
     stackside_host_info: ['1, with the name of this host of the cluster', () => [[{ host: name }, 1]], 'host'],
     stackside_log_position: ["Last entry of the cluster's log that this host applied", () => state().position],
-    stackside_log_head: [
-      "Newest entry of the cluster's log that this host has seen",
-      () => Math.max(state().position, state().head ?? 0),
-    ],
     stackside_log_lag_seconds: [
       "Seconds since this host last had all entries of the cluster's log; 0 if it has them",
       () => state().lagSeconds,
@@ -35,27 +31,13 @@ export function clusterMetrics(registry: Registry, name: string, state: () => Cl
     buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5],
     registers: [registry],
   });
-  const appended = new Counter({
-    name: 'stackside_log_appended_entries_total',
-    help: "Entries of this host that the cluster's log has accepted",
-    registers: [registry],
-  });
-  return {
-    appended(seconds, entries) {
-      append.observe(seconds);
-      appended.inc(entries);
-    },
-  };
+  return { appended: (seconds) => append.observe(seconds) };
 }
 
 /** Registers the metrics of the lease to deliver chainhooks. @param status reads the lease's status */
 export function leaseMetrics(registry: Registry, status: () => LeaseStatus): void {
   collected(registry, {
     stackside_delivery_lease_held: ['1 if this host delivers chainhooks, otherwise 0', () => (status().isHeld ? 1 : 0)],
-    stackside_delivery_lease_epoch: [
-      'Number of times that a host got the lease to deliver chainhooks, according to this host',
-      () => status().epoch ?? 0,
-    ],
     stackside_delivery_lease_info: [
       '1, with the name of the host that delivers chainhooks, according to this host',
       () => {
@@ -64,27 +46,15 @@ export function leaseMetrics(registry: Registry, status: () => LeaseStatus): voi
       },
       'holder',
     ],
-    stackside_delivery_lease_changes_total: [
-      'Number of times that this host started or stopped delivering chainhooks',
-      () => status().changes,
-    ],
   });
 }
 
-/** Registers the metrics of the log's verification. @param state reads its results */
+/** Registers the metric of the log's verification. @param state reads its results */
 export function verificationMetrics(registry: Registry, state: () => VerificationState): void {
   collected(registry, {
-    stackside_log_verified_entry: [
-      "Last entry of the cluster's log that this host has verified since it delivers chainhooks",
-      () => state().verified,
-    ],
     stackside_log_corrupt_entries: [
       "Entries of the cluster's log that this host found missing or damaged; should stay 0",
       () => state().corrupt,
-    ],
-    stackside_log_filled_entries_total: [
-      "Entries missing in the middle of the cluster's log that this host restored",
-      () => state().filled,
     ],
   });
 }

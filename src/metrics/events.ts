@@ -79,10 +79,6 @@ export function snpMetrics(registry: Registry, subscriber: Pick<SnpSubscriber, '
       () => [...subscriber.counted().handshakes].map(([reason, count]) => [{ reason }, count] as const),
       'reason',
     ],
-    stackside_snp_gaps_total: [
-      'Gaps in the message numbers that remained after another request for the stream',
-      () => subscriber.counted().gaps,
-    ],
     stackside_snp_failures_total: [
       'Failed attempts to read the stream or to apply a message',
       () => subscriber.counted().failures,

@@ -3,10 +3,8 @@ import { Gauge, type Registry } from 'prom-client';
 import { droppedBy, type LossyOutputs } from '../base/lossy-output.ts';
 import { storeFailures } from '../base/system-errors.ts';
 import { unknownKinds } from '../chain/effect.ts';
-import type { TokenCounters } from '../node/token-metadata.ts';
 import type { UnknownCounts } from '../store/ingest/event-router.ts';
 import type { WriterHealth } from '../store/ingest/writer-health.ts';
-import type { TokenCounts } from '../store/model/token.ts';
 import { collected } from './collected.ts';
 import { openDescriptors, residentBytes } from './process-readings.ts';
 
@@ -83,23 +81,6 @@ export function accountMetrics(registry: Registry, counts: Readonly<{ fetched: n
   });
 }
 
-/** Registers the metrics of token look-ups. @param counters since the start @param counts reads the queue */
-export function tokenMetrics(registry: Registry, counters: TokenCounters, counts: () => TokenCounts['jobs']): void {
-  collected(registry, {
-    stackside_token_jobs: [
-      'Token look-ups, by kind of work and state',
-      () => counts().map(({ work, state, jobs }) => [{ work, state }, jobs]),
-      'work',
-      'state',
-    ],
-    stackside_token_answers_total: [
-      'Results of token look-ups: answers, failed attempts, and answers that break the standards',
-      () => Object.entries(counters).map(([outcome, total]) => [{ outcome }, total]),
-      'outcome',
-    ],
-  });
-}
-
 const MICROSECONDS = 1e6;
 
 /** Registers the metrics of CPU, memory and, on Linux, file descriptors. */
@@ -135,8 +116,6 @@ export function outputMetrics(registry: Registry, outputs: LossyOutputs): void {
 
 /** The state of the archive on the host that writes it. On other hosts, all values except the failures are 0. */
 interface ArchiveState {
-  /** Number of the last entry in the archive. */
-  entry: number;
   /** Number of missing entries, and the seconds since no entry was missing; 0 if none is missing. */
   missingEntries: number;
   seconds: number;
@@ -147,7 +126,6 @@ interface ArchiveState {
 /** Registers the metrics. @param state reads the state */
 export function archiveMetrics(registry: Registry, state: () => ArchiveState): void {
   collected(registry, {
-    stackside_archive_entry: ['Last entry in the archive, on the host that writes the archive', () => state().entry],
     stackside_archive_behind_entries: [
       'Entries of the log that are missing in the archive',
       () => state().missingEntries,
@@ -162,8 +140,7 @@ export function archiveMetrics(registry: Registry, state: () => ArchiveState): v
 
 /** The bases of the archive on the host that makes them. On other hosts, all values are 0. */
 export interface BaseState {
-  /** Entry and age in seconds of the newest base; 0 if there is none. */
-  entry: number;
+  /** Age in seconds of the newest base; 0 if there is none. */
   seconds: number;
   /** Seconds since the next base was due. */
   overdue: number;
@@ -172,7 +149,6 @@ export interface BaseState {
 /** Registers the metrics of bases. @param state reads the state */
 export function baseMetrics(registry: Registry, state: () => BaseState): void {
   collected(registry, {
-    stackside_archive_base_entry: ['Entry of the newest base of the archive', () => state().entry],
     stackside_archive_base_seconds: ['Seconds since the newest base of the archive was made', () => state().seconds],
     stackside_archive_base_overdue_seconds: [
       'Seconds since the next base of the archive was due',

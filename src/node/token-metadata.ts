@@ -208,13 +208,6 @@ export type TokenLogEvent =
   | ServiceEvent
   | { event: 'token_not_read'; contract: string; token: string | null; work: string; state: string; reason: string };
 
-/** Number of jobs by result since the start, for metrics. */
-export interface TokenCounters {
-  answered: number;
-  failed: number;
-  invalid: number;
-}
-
 export interface MetadataFetcherOptions {
   snapshots: Snapshots;
   node: NodeRpc;
@@ -248,7 +241,6 @@ function* inTurn({ oldest, newest, repeated }: TokenQueue): Generator<TokenJobIt
 export function startMetadataFetcher(options: MetadataFetcherOptions) {
   const { snapshots, node, commits, hasLease, clock, random, log } = options;
   const commands = commandsOf<TokenCommands>(options.commander);
-  const counters: TokenCounters = { answered: 0, failed: 0, invalid: 0 };
 
   /** Returns an attempt without an answer. @param state of the job until the next attempt */
   function failedTry({ tries }: TokenJobItem, state: AnswerError['state']): FailedTry {
@@ -259,8 +251,6 @@ export function startMetadataFetcher(options: MetadataFetcherOptions) {
   }
 
   function report(item: TokenJobItem, { state, wait }: FailedTry, reason: string): void {
-    if (state === 'invalid') counters.invalid += 1;
-    else counters.failed += 1;
     if (wait !== null) return;
     const { contract, token, work } = item;
     log({ event: 'token_not_read', contract, token, work, state, reason });
@@ -269,9 +259,7 @@ export function startMetadataFetcher(options: MetadataFetcherOptions) {
   /** Requests the answer for a job. @returns the answer, or the failed attempt @throws NodeUnreachableError */
   async function tryRequest<T>(item: TokenJobItem, request: () => Promise<T>): Promise<T | FailedTry> {
     try {
-      const answer = await request();
-      counters.answered += 1;
-      return answer;
+      return await request();
     } catch (error) {
       if (!(error instanceof AnswerError)) throw error;
       const failure = failedTry(item, error.state);
@@ -338,7 +326,6 @@ export function startMetadataFetcher(options: MetadataFetcherOptions) {
   });
   const endFollowing = commits.follow(clock, loop.wake);
   return {
-    counters,
     async stop(): Promise<void> {
       endFollowing();
       await loop.stop();

@@ -584,8 +584,7 @@ test('the metrics count deliveries, retries and failures', async () => {
   server.feed(events);
   await server.untilDrained(uuid);
   const { occurrence_count: matches } = await server.status(uuid);
-  const good = { evaluatedBlocks: BLOCKS, matches, queued: matches, delivered: matches };
-  expect(server.hooks.counters()).toEqual({ ...good, rollbacks: 0, failed: 3, interrupted: 0, blockedTargets: 0 });
+  expect(server.hooks.counters()).toEqual({ delivered: matches, failed: 3, blockedTargets: 0 });
   const hooks = [{ status: 'streaming', enabled: true, count: 1 }];
   expect(server.hooks.gauges()).toEqual({ pending: 0, oldestPendingSeconds: 0, hooks });
   const metrics = await server.registry.metrics();

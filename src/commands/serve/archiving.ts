@@ -100,8 +100,8 @@ export function startArchiving(options: ArchivingOptions): Archiving {
   }
 
   archiveMetrics(registry, () => {
-    const { entry: last = 0, behind_entries: missingEntries = 0, behind_seconds: since = 0 } = status() ?? {};
-    return { entry: last, missingEntries, seconds: since, failures };
+    const { behind_entries: missingEntries = 0, behind_seconds: seconds = 0 } = status() ?? {};
+    return { missingEntries, seconds, failures };
   });
 
   async function archive(signal: AbortSignal): Promise<void> {
@@ -227,7 +227,6 @@ export function startBases(options: BasesOptions) {
     hours === 0 || lease() === null || isCurrent() ? 0 : Math.max(0, Math.floor((age() - hours * HOUR_MS) / 1_000));
 
   baseMetrics(registry, () => ({
-    entry: known.newest?.entry ?? 0,
     seconds: known.newest == null ? 0 : Math.floor(age() / 1_000),
     overdue: overdueSeconds(),
   }));

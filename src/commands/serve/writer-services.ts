@@ -6,7 +6,6 @@ import type { RequestBase, SystemApi } from '../../api/stackside/system.ts';
 import { loadServerSigner } from '../../archive/signing.ts';
 import { type FaucetSettings, type Faucets, openFaucets } from '../../faucets/faucets.ts';
 import { watchAlerts } from '../../metrics/alerts.ts';
-import { tokenMetrics } from '../../metrics/server.ts';
 import { startMetadataFetcher } from '../../node/token-metadata.ts';
 import type { Settings } from '../../settings/config.ts';
 import type { Sources } from '../../settings/describe.ts';
@@ -133,14 +132,12 @@ const serverFaucets = (
 
 /** Looks token metadata up; in a cluster, only one host does. @returns null if lookups are off */
 function fetchMetadata(context: ServerContext, ingest: Ingest, commander: Commander, cluster: ServedCluster | null) {
-  const { settings, environment, registry, snapshots, node, log } = context;
+  const { settings, environment, snapshots, node, log } = context;
   if (settings.tokenMetadata === 'off') return null;
   const { clock, random } = environment;
   const hasLease = () => cluster?.deliveries?.hasLease() ?? true;
-  const { commits, tokenJobs } = ingest;
-  const fetcher = startMetadataFetcher({ snapshots, node, commander, hasLease, log, commits, clock, random });
-  tokenMetrics(registry, fetcher.counters, tokenJobs);
-  return fetcher;
+  const { commits } = ingest;
+  return startMetadataFetcher({ snapshots, node, commander, hasLease, log, commits, clock, random });
 }
 
 function tokenRefresher({ tokenMetadata }: Settings, commander: Commander): SystemApi['refreshTokens'] {

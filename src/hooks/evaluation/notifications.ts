@@ -16,15 +16,12 @@ import { declarations, type FindFunction } from './operations.ts';
 import { type MatchedBlock, type PayloadTexts, payloadText, payloadTexts, webhookId } from './payload.ts';
 import type { OrphanedBlock, Step } from './steps.ts';
 
-export type Counted = 'matches' | 'evaluatedBlocks' | 'queued' | 'rollbacks' | 'interrupted';
-
 /** The part of the engine that notifications use. Its listeners are notified after the commit. */
 export interface EngineTransaction {
   readonly store: HookStore;
   readonly network: () => Network | null;
   /** Unix milliseconds. */
   now(): number;
-  count(name: Counted): void;
   logEvent(event: HookEvent): void;
   /** A queue has new deliveries. */
   queued(hookId: number, queue: QueueName): void;
@@ -78,7 +75,6 @@ export class Notifications {
       records.occurred(hook.id, now, block.height);
       notification.apply.push(matched);
     }
-    this.engine.count('matches');
   }
 
   /** A block that the hook was notified of left the chain. @param txIndexes the transactions of that notification */
@@ -116,7 +112,7 @@ export class Notifications {
 
   #queueOne(notification: Notification, texts: PayloadTexts, reason: Reason, cursor: Cursor): void {
     const { engine } = this;
-    const { hook, sequence, rollback } = notification;
+    const { hook, sequence } = notification;
     const { body, problem } = this.#bodyOf(notification, texts);
     const id = engine.store.deliveries.add(
       {
@@ -137,8 +133,6 @@ export class Notifications {
       return;
     }
     this.#addToLedger(notification);
-    engine.count('queued');
-    if (rollback.length > 0) engine.count('rollbacks');
     engine.queued(hook.id, 'live');
   }
 
@@ -224,6 +218,5 @@ export function queueRequested(
     },
     engine.now(),
   );
-  engine.count('queued');
   engine.queued(hook.id, queue);
 }

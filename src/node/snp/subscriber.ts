@@ -119,7 +119,6 @@ export class SnpSubscriber {
   #requests = 0;
   /** Times of the last request because of a gap, and of the last log line about a gap, on the monotonic clock. */
   readonly #gap = { requestedAt: Number.NEGATIVE_INFINITY, loggedAt: Number.NEGATIVE_INFINITY };
-  #gaps = 0;
   /** Failed attempts since the start. */
   #failures = 0;
   /** Id of the message that made the subscriber request the stream again, because its parent block is missing. */
@@ -156,7 +155,7 @@ export class SnpSubscriber {
   /** Counters since the start, and the number of the last message. */
   counted() {
     const handshakes: ReadonlyMap<HandshakeReason, number> = this.#handshakes;
-    return { handshakes, gaps: this.#gaps, failures: this.#failures, sequence: this.#sequence };
+    return { handshakes, failures: this.#failures, sequence: this.#sequence };
   }
 
   /** Finishes the message that is being accepted, and stops. */
@@ -313,7 +312,6 @@ export class SnpSubscriber {
       this.#leave('gap');
       return false;
     }
-    this.#gaps += 1;
     if (now - this.#gap.loggedAt >= GAP_EVERY_MS) {
       this.#gap.loggedAt = now;
       log({ event: 'snp_gap', after: last.id, next: id });

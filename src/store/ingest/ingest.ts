@@ -21,7 +21,6 @@ import { hookReads, hookStore } from '../hooks/store.ts';
 import type { ValueIndexChoice } from '../model/contract.ts';
 import { logIdentityQuery } from '../queries/blocks/chain.ts';
 import { valueIndexes } from '../queries/contracts/value-search.ts';
-import { tokenJobCounts } from '../queries/tokens/metadata.ts';
 import type { WriterConnection } from '../read/index-file.ts';
 import { chainIdentity } from './chain-identity.ts';
 import { type Commander, entryCommands } from './commands.ts';
@@ -263,8 +262,6 @@ export function openIngest(options: IngestOptions) {
     history: toHistory(knownBlocks(reader, journal), identity.networkOrTest),
     /** Gifts of the faucets. */
     faucetRequests: { count: faucetRequests(reader).count },
-    /** Numbers of token-metadata lookups, by work and state. */
-    tokenJobs: tokenJobCounts(reader),
     /** Indexes of decoded values: `all` lists them, `batch` does a part of the work in the open transaction. */
     valueIndexes: { all: valueIndexes(reader), batch: valueIndexBatches(db, options.valueIndexRows) },
     /** Commits the pending group, so that other connections can read accepted events. */

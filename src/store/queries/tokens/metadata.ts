@@ -91,23 +91,18 @@ const factsOf = ({ name, symbol, decimals, supply, uri }: FactsRow): TokenFacts 
   uri,
 });
 
-/** Makes a function that reads the numbers of jobs. */
-export function tokenJobCounts(db: Database): () => TokenCounts['jobs'] {
-  const all = sql.jobs.prepared(db);
-  return () =>
-    all.all().map(({ key, count: jobs }) => {
-      const [work = 0, state = 0] = key.split('/').map(Number);
-      return { work: storedTokenWork.nameOf(work), state: storedJobState.nameOf(state), jobs };
-    });
-}
-
 export function tokenMetadataQueries(db: Database) {
   const read = statements(db, sql);
   const fts = {
     name: { asc: read.ftsByNameAsc, desc: read.ftsByNameDesc },
     symbol: { asc: read.ftsBySymbolAsc, desc: read.ftsBySymbolDesc },
   };
-  const jobs = tokenJobCounts(db);
+
+  const jobs = (): TokenCounts['jobs'] =>
+    read.jobs.all().map(({ key, count }) => {
+      const [work = 0, state = 0] = key.split('/').map(Number);
+      return { work: storedTokenWork.nameOf(work), state: storedJobState.nameOf(state), jobs: count };
+    });
 
   const familyCounts = (): TokenCounts['families'] =>
     read.families.all().map(({ family, ...counts }) => ({ family: storedFamily.nameOf(family), ...counts }));
