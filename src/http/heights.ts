@@ -59,52 +59,44 @@ export interface SnapshotHeight {
   height: number | null;
 }
 
-/** Monotonic reads for the requests of one thread. */
-export class Heights {
-  readonly #snapshots: Snapshots;
-  readonly #clock: HeightsOptions['clock'];
-  readonly #turns: Turns;
-  readonly #waiting: WaitingRoom;
+export type Heights = ReturnType<typeof monotonicReads>;
 
-  constructor({ snapshots, clock, turns }: HeightsOptions) {
-    this.#snapshots = snapshots;
-    this.#clock = clock;
-    this.#turns = turns;
-    this.#waiting = waitingRoom(() => snapshots.read((read) => read.height()), clock);
-  }
-
-  /**
-   * Runs a request without a minimum height on the newest snapshot, in one turn.
-   * @param info receives the height of the snapshot
-   * @throws the errors of `Snapshots.read`
-   */
-  read<T>(info: SnapshotHeight, answer: (read: Reader) => ReadNow<T>): T {
-    return this.#snapshots.read((read) => {
-      info.height = read.height();
-      return answer(read);
-    });
-  }
-
-  /**
-   * Runs a request on a snapshot with its minimum height, and waits for such a snapshot if there is none.
-   * @param info receives the height of the snapshot
-   * @throws ParameterError for an invalid height, ApiError if the height isn't reached in time, and the errors of
-   *   `Snapshots.readLong`
-   */
-  async readLong<T>(request: Request, info: SnapshotHeight, answer: (read: Reader) => Promise<T>): Promise<T> {
-    const minimum = minimumHeight(request);
-    const deadline = this.#clock.monotonic() + MAX_WAIT_MS;
-    for (;;) {
-      const result = await this.#snapshots.readLong(async (read) => {
+/** Makes the monotonic reads for the requests of one thread. */
+export function monotonicReads({ snapshots, clock, turns }: HeightsOptions) {
+  const waiting = waitingRoom(() => snapshots.read((read) => read.height()), clock);
+  return {
+    /**
+     * Runs a request without a minimum height on the newest snapshot, in one turn.
+     * @param info receives the height of the snapshot
+     * @throws the errors of `Snapshots.read`
+     */
+    read: <T>(info: SnapshotHeight, answer: (read: Reader) => ReadNow<T>): T =>
+      snapshots.read((read) => {
         info.height = read.height();
-        return info.height < minimum ? null : { answer: await answer(read) };
-      });
-      if (result !== null) return result.answer;
-      const outcome = await this.#waiting.wait(minimum, deadline, request.signal);
-      if (outcome !== 'reached') throw notReached(minimum, info.height ?? 0, refusals[outcome]);
-      await this.#turns.next();
-    }
-  }
+        return answer(read);
+      }),
+
+    /**
+     * Runs a request on a snapshot with its minimum height, and waits for such a snapshot if there is none.
+     * @param info receives the height of the snapshot
+     * @throws ParameterError for an invalid height, ApiError if the height isn't reached in time, and the errors of
+     *   `Snapshots.readLong`
+     */
+    async readLong<T>(request: Request, info: SnapshotHeight, answer: (read: Reader) => Promise<T>): Promise<T> {
+      const minimum = minimumHeight(request);
+      const deadline = clock.monotonic() + MAX_WAIT_MS;
+      for (;;) {
+        const result = await snapshots.readLong(async (read) => {
+          info.height = read.height();
+          return info.height < minimum ? null : { answer: await answer(read) };
+        });
+        if (result !== null) return result.answer;
+        const outcome = await waiting.wait(minimum, deadline, request.signal);
+        if (outcome !== 'reached') throw notReached(minimum, info.height ?? 0, refusals[outcome]);
+        await turns.next();
+      }
+    },
+  };
 }
 
 /** How a wait for a height ended: the height may have been reached, the time was over, or too many wait already. */

@@ -198,54 +198,49 @@ const quotaHeaders = (client: Client, { perMinute, remaining, reset }: Quota): R
 
 const BEARER = /^Bearer\s+(\S+)$/i;
 
+export type RateLimiter = ReturnType<typeof rateLimiter>;
+
 /** Counts the requests of clients, and refuses those beyond their limits. */
-export class RateLimiter {
-  readonly #options: RateLimiterOptions;
-  readonly #keys: ReadonlyMap<string, ReadKey>;
+export function rateLimiter({ perMinute, keys, table, metrics }: RateLimiterOptions) {
+  const byDigest = new Map(keys.map((key) => [key.digest.toHex(), key]));
 
-  constructor(options: RateLimiterOptions) {
-    this.#options = options;
-    this.#keys = new Map(options.keys.map((key) => [key.digest.toHex(), key]));
+  /** The read key of a request. Another key is ignored: it may be for chainhooks or for the node. */
+  function keyIn(headers: Headers): ReadKey | undefined {
+    if (byDigest.size === 0) return undefined;
+    const text = headers.get('x-api-key') || BEARER.exec(headers.get('authorization') ?? '')?.[1];
+    return text === undefined || text === '' ? undefined : byDigest.get(digestOfKey(text).toHex());
   }
 
-  /**
-   * Returns the client of a request. A key that isn't a read key is ignored: it may be for chainhooks or for the node.
-   * @throws ApiError 401 if the request needs a key
-   */
-  clientOf(headers: Headers, address: string): Client {
-    const { perMinute } = this.#options;
-    if (this.#keys.size > 0) {
-      const clientKey = headers.get('x-api-key') || BEARER.exec(headers.get('authorization') ?? '')?.[1];
-      const key =
-        clientKey === undefined || clientKey === '' ? undefined : this.#keys.get(digestOfKey(clientKey).toHex());
+  return {
+    /** Returns the client of a request. @throws ApiError 401 if the request needs a key */
+    clientOf(headers: Headers, address: string): Client {
+      const key = keyIn(headers);
       if (key !== undefined) {
-        const limit = key.perMinute ?? (perMinute === 0 ? null : perMinute);
         const id = `key ${key.name}`;
-        return { key: key.name, id, network: id, perMinute: limit };
+        return { key: key.name, id, network: id, perMinute: key.perMinute ?? (perMinute === 0 ? null : perMinute) };
       }
-    }
-    if (perMinute !== 0) {
-      return { key: null, id: `address ${addressGroup(address)}`, network: providerNetwork(address), perMinute };
-    }
-    throw new ApiError(401, 'This server only answers requests with a read key: send it as X-API-Key', 'READ_KEY');
-  }
+      if (perMinute !== 0) {
+        return { key: null, id: `address ${addressGroup(address)}`, network: providerNetwork(address), perMinute };
+      }
+      throw new ApiError(401, 'This server only answers requests with a read key: send it as X-API-Key', 'READ_KEY');
+    },
 
-  /**
-   * Counts a request.
-   * @param cost requests that it counts as
-   * @returns headers for the response; null for a client without a limit
-   * @throws ApiError 429
-   */
-  charge(client: Client, cost: number): Record<string, string> | null {
-    const { table, metrics } = this.#options;
-    const { key, id, network, perMinute } = client;
-    const quota = perMinute === null ? null : table.charge({ id, network, perMinute }, cost);
-    metrics.counted(key, quota === null || quota.isAllowed);
-    if (quota === null) return null;
-    const headers = quotaHeaders(client, quota);
-    if (quota.isAllowed) return headers;
-    throw new ApiError(429, `Too many requests; the next one is allowed in ${quota.retryAfter} s`, 'RATE_LIMIT', {
-      headers: { ...headers, 'retry-after': String(quota.retryAfter) },
-    });
-  }
+    /**
+     * Counts a request.
+     * @param cost requests that it counts as
+     * @returns headers for the response; null for a client without a limit
+     * @throws ApiError 429
+     */
+    charge(client: Client, cost: number): Record<string, string> | null {
+      const { key, id, network, perMinute: limit } = client;
+      const quota = limit === null ? null : table.charge({ id, network, perMinute: limit }, cost);
+      metrics.counted(key, quota === null || quota.isAllowed);
+      if (quota === null) return null;
+      const headers = quotaHeaders(client, quota);
+      if (quota.isAllowed) return headers;
+      throw new ApiError(429, `Too many requests; the next one is allowed in ${quota.retryAfter} s`, 'RATE_LIMIT', {
+        headers: { ...headers, 'retry-after': String(quota.retryAfter) },
+      });
+    },
+  };
 }

@@ -56,115 +56,100 @@ export interface EventTimes {
 
 const noAttempts = () => ({ count: 0, milliseconds: 0, slowest: 0 });
 
+export type LastHour = ReturnType<typeof lastHour>;
+
 /** Samples the activity of a process, and stores the samples of an hour. */
-export class LastHour {
-  readonly intervalSeconds = INTERVAL_SECONDS;
-  readonly #process: Required<SampledProcess>;
-  readonly #samples: Sample[] = [];
-  #events = 0;
-  #lastEvent: number | null = null;
+export function lastHour({ clock, requests, resources = processResources }: SampledProcess) {
+  const samples: Sample[] = [];
+  let events = 0;
+  let lastEvent: number | null = null;
   /** Milliseconds until each of the last events was on the disk. */
-  readonly #eventTimes: number[] = [];
-  #attempts = noAttempts();
-  #hooks: () => Pick<HookCounters, 'delivered' | 'failed'> = () => ({ delivered: 0, failed: 0 });
-  #last: { time: number; cpuMicroseconds: number; delivered: number; failed: number };
-
-  constructor(process: SampledProcess) {
-    this.#process = { resources: processResources, ...process };
-    this.#last = this.#totals();
-  }
-
-  /** Starts to sample. @returns a function that stops sampling */
-  start(): () => void {
-    return this.#process.clock.every(INTERVAL_SECONDS * 1_000, () => this.sample());
-  }
-
-  /** Wraps metrics so that events are also counted here. */
-  aroundEvents(metrics: EventMetrics): EventMetrics {
-    return {
-      answered: (...answered) => {
-        this.#events += 1;
-        this.#lastEvent = Math.floor(this.#process.clock.now() / 1_000);
-        const [, , milliseconds] = answered;
-        this.#eventTimes.push(milliseconds);
-        if (this.#eventTimes.length > MAX_TIMES) this.#eventTimes.shift();
-        metrics.answered(...answered);
-      },
-    };
-  }
-
-  /** Returns the events per second over the last minute and the time since the newest sample. */
-  eventsPerSecond(): number {
-    const current = (this.#process.clock.monotonic() - this.#last.time) / 1_000;
-    const intervals = this.#samples.slice(-RATE_SECONDS / INTERVAL_SECONDS);
-    const events = intervals.reduce((sum, sample) => sum + sample.eventsPerSecond * INTERVAL_SECONDS, this.#events);
-    return events / (RATE_SECONDS + current);
-  }
-
-  /** Returns the time of the last event in Unix seconds; null before the first. */
-  lastEvent(): number | null {
-    return this.#lastEvent;
-  }
-
-  /** Returns the times of the last events; null before the first event. */
-  eventTimes(): EventTimes | null {
-    const sorted = this.#eventTimes.toSorted((a, b) => a - b);
-    if (sorted.length === 0) return null;
-    return { events: sorted.length, medianMs: quantile(sorted, 0.5), p99Ms: quantile(sorted, 0.99) };
-  }
-
-  /** Wraps timers so that attempts are also timed here. */
-  aroundTimers(timers: HookTimers): HookTimers {
-    return {
-      evaluated: timers.evaluated,
-      attempted: (milliseconds) => {
-        timers.attempted(milliseconds);
-        this.#attempts.count += 1;
-        this.#attempts.milliseconds += milliseconds;
-        this.#attempts.slowest = Math.max(this.#attempts.slowest, milliseconds);
-      },
-    };
-  }
-
-  follow(hooks: () => Pick<HookCounters, 'delivered' | 'failed'>): void {
-    this.#hooks = hooks;
-    this.#last = { ...this.#last, ...hooks() };
-  }
-
-  #totals() {
-    const { delivered, failed } = this.#hooks();
-    const { cpuMicroseconds } = this.#process.resources();
-    return { time: this.#process.clock.monotonic(), cpuMicroseconds, delivered, failed };
-  }
+  const eventTimes: number[] = [];
+  let attempts = noAttempts();
+  let hooks: () => Pick<HookCounters, 'delivered' | 'failed'> = () => ({ delivered: 0, failed: 0 });
+  const readTotals = () => {
+    const { delivered, failed } = hooks();
+    return { time: clock.monotonic(), cpuMicroseconds: resources().cpuMicroseconds, delivered, failed };
+  };
+  let last = readTotals();
 
   /** Ends the current interval. */
-  sample(): void {
-    const { clock, requests, resources } = this.#process;
-    const [previous, totals] = [this.#last, this.#totals()];
+  function sample(): void {
+    const [previous, totals] = [last, readTotals()];
     const seconds = Math.max(0.001, (totals.time - previous.time) / 1_000);
     const counts = requests.take();
-    this.#samples.push({
+    samples.push({
       time: Math.floor(clock.now() / 1_000),
-      eventsPerSecond: this.#events / seconds,
+      eventsPerSecond: events / seconds,
       requestsPerSecond: counts.requests / seconds,
       requestMs: mean(counts.milliseconds, counts.requests),
       delivered: totals.delivered - previous.delivered,
       failed: totals.failed - previous.failed,
-      deliveryMs: mean(this.#attempts.milliseconds, this.#attempts.count),
-      slowestDeliveryMs: this.#attempts.count === 0 ? null : this.#attempts.slowest,
+      deliveryMs: mean(attempts.milliseconds, attempts.count),
+      slowestDeliveryMs: attempts.count === 0 ? null : attempts.slowest,
       memoryBytes: resources().memoryBytes,
       cpuShare: (totals.cpuMicroseconds - previous.cpuMicroseconds) / (seconds * 1e6),
     });
-    if (this.#samples.length > SAMPLES) this.#samples.shift();
-    this.#last = totals;
-    this.#events = 0;
-    this.#attempts = noAttempts();
+    if (samples.length > SAMPLES) samples.shift();
+    last = totals;
+    events = 0;
+    attempts = noAttempts();
   }
 
-  /** Returns the samples, oldest first. */
-  samples(): readonly Sample[] {
-    return this.#samples;
-  }
+  return {
+    intervalSeconds: INTERVAL_SECONDS,
+    sample,
+    /** Returns the samples, oldest first. */
+    samples: (): readonly Sample[] => samples,
+    /** Starts to sample. @returns a function that stops sampling */
+    start: (): (() => void) => clock.every(INTERVAL_SECONDS * 1_000, sample),
+
+    /** Wraps metrics so that events are also counted here. */
+    aroundEvents: (metrics: EventMetrics): EventMetrics => ({
+      answered(...answered) {
+        events += 1;
+        lastEvent = Math.floor(clock.now() / 1_000);
+        const [, , milliseconds] = answered;
+        eventTimes.push(milliseconds);
+        if (eventTimes.length > MAX_TIMES) eventTimes.shift();
+        metrics.answered(...answered);
+      },
+    }),
+
+    /** Returns the events per second over the last minute and the time since the newest sample. */
+    eventsPerSecond(): number {
+      const current = (clock.monotonic() - last.time) / 1_000;
+      const intervals = samples.slice(-RATE_SECONDS / INTERVAL_SECONDS);
+      const recent = intervals.reduce((sum, { eventsPerSecond }) => sum + eventsPerSecond * INTERVAL_SECONDS, events);
+      return recent / (RATE_SECONDS + current);
+    },
+
+    /** Returns the time of the last event in Unix seconds; null before the first. */
+    lastEvent: (): number | null => lastEvent,
+
+    /** Returns the times of the last events; null before the first event. */
+    eventTimes(): EventTimes | null {
+      const sorted = eventTimes.toSorted((a, b) => a - b);
+      if (sorted.length === 0) return null;
+      return { events: sorted.length, medianMs: quantile(sorted, 0.5), p99Ms: quantile(sorted, 0.99) };
+    },
+
+    /** Wraps timers so that attempts are also timed here. */
+    aroundTimers: (timers: HookTimers): HookTimers => ({
+      evaluated: timers.evaluated,
+      attempted(milliseconds) {
+        timers.attempted(milliseconds);
+        attempts.count += 1;
+        attempts.milliseconds += milliseconds;
+        attempts.slowest = Math.max(attempts.slowest, milliseconds);
+      },
+    }),
+
+    follow(counters: typeof hooks): void {
+      hooks = counters;
+      last = { ...last, ...hooks() };
+    },
+  };
 }
 
 const REQUESTS = 0;
@@ -213,49 +198,48 @@ export class RequestCounts {
   }
 }
 
-/** Free space of a disk over the last day, to predict when the disk is full. */
-export class DiskSpace {
-  readonly #clock: Clock;
-  readonly #read: () => number | null;
-  readonly #samples: { time: number; free: number }[] = [];
-
-  /** @param read returns the free bytes; null if they aren't available */
-  constructor(clock: Clock, read: () => number | null) {
-    this.#clock = clock;
-    this.#read = read;
-  }
-
-  /** Starts to measure. @returns a function that stops measuring */
-  start(): () => void {
-    this.sample();
-    return this.#clock.every(SPACE_SECONDS * 1_000, () => this.sample());
-  }
-
-  sample(): void {
-    const free = this.#read();
-    if (free === null) return;
-    this.#samples.push({ time: this.#clock.monotonic() / 1_000, free });
-    if (this.#samples.length > SPACE_SAMPLES) this.#samples.shift();
-  }
-
-  /**
-   * Returns the bytes that the disk loses per day, the seconds of measurement, and the seconds until it is full (null if it
-   * loses nothing). Returns null in the first hour, in which changes of the WAL's size would hide the growth of the data.
-   */
-  growth(): { seconds: number; bytesPerDay: number; fullInSeconds: number | null } | null {
-    const [first, last] = [this.#samples[0], this.#samples.at(-1)];
-    if (first === undefined || last === undefined || last.time - first.time < MIN_SPACE_SECONDS) return null;
-    const seconds = last.time - first.time;
-    const perSecond = (first.free - last.free) / seconds;
-    return {
-      seconds: Math.round(seconds),
-      bytesPerDay: Math.round(perSecond * 86_400),
-      fullInSeconds: perSecond > 0 ? Math.round(last.free / perSecond) : null,
-    };
-  }
-}
-
 /** Seconds between two measurements of the free space, maximum measurements, and minimum seconds for a prediction. */
 const SPACE_SECONDS = 300;
 const SPACE_SAMPLES = 86_400 / SPACE_SECONDS + 1;
 const MIN_SPACE_SECONDS = 3_600;
+
+/**
+ * Measures the free space of a disk over the last day, to predict when the disk is full.
+ * @param read returns the free bytes; null if they aren't available
+ */
+export function diskSpace(clock: Clock, read: () => number | null) {
+  const samples: { time: number; free: number }[] = [];
+
+  function sample(): void {
+    const free = read();
+    if (free === null) return;
+    samples.push({ time: clock.monotonic() / 1_000, free });
+    if (samples.length > SPACE_SAMPLES) samples.shift();
+  }
+
+  return {
+    sample,
+    /** Starts to measure. @returns a function that stops measuring */
+    start(): () => void {
+      sample();
+      return clock.every(SPACE_SECONDS * 1_000, sample);
+    },
+
+    /**
+     * Returns the bytes that the disk loses per day, the seconds of measurement, and the seconds until it is full (null if it
+     * loses nothing). Returns null in the first hour, in which changes of the WAL's size would hide the growth of the data.
+     */
+    growth(): { seconds: number; bytesPerDay: number; fullInSeconds: number | null } | null {
+      const [first, newest] = [samples[0], samples.at(-1)];
+      if (first === undefined || newest === undefined || newest.time - first.time < MIN_SPACE_SECONDS) return null;
+      const seconds = newest.time - first.time;
+      const perSecond = (first.free - newest.free) / seconds;
+      return {
+        seconds: Math.round(seconds),
+        bytesPerDay: Math.round(perSecond * 86_400),
+        fullInSeconds: perSecond > 0 ? Math.round(newest.free / perSecond) : null,
+      };
+    },
+  };
+}
+export type DiskSpace = ReturnType<typeof diskSpace>;

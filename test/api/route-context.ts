@@ -4,7 +4,7 @@ import { systemClock } from '../../src/base/clock.ts';
 import { Turns } from '../../src/base/turns.ts';
 import { deprecationPolicy } from '../../src/http/deprecation.ts';
 import { failures } from '../../src/http/errors.ts';
-import { Heights } from '../../src/http/heights.ts';
+import { monotonicReads } from '../../src/http/heights.ts';
 import { responder } from '../../src/http/respond.ts';
 import { responseCache } from '../../src/http/response-cache.ts';
 import type { RouteContext } from '../../src/http/route.ts';
@@ -22,7 +22,7 @@ export function routeContext(overrides: Partial<RouteContext> = {}): RouteContex
     });
   return {
     snapshots,
-    heights: new Heights({ snapshots, clock: systemClock, turns: new Turns(systemClock) }),
+    heights: monotonicReads({ snapshots, clock: systemClock, turns: new Turns(systemClock) }),
     respond,
     tag: (state) => state,
     failure: failures(respond, () => {}),

@@ -23,11 +23,11 @@ test.if(process.platform === 'linux')('samples and metrics contain the last know
   const output = runLimited(`
     import { Registry } from 'prom-client';
     import { systemClock } from '${source('base/clock.ts')}';
-    import { LastHour, RequestCounts } from '${source('metrics/last-hour.ts')}';
+    import { lastHour, RequestCounts } from '${source('metrics/last-hour.ts')}';
     import { processMetrics } from '${source('metrics/server.ts')}';
     const registry = new Registry();
     processMetrics(registry);
-    const hour = new LastHour({ clock: systemClock, requests: new RequestCounts() });
+    const hour = lastHour({ clock: systemClock, requests: new RequestCounts() });
     hour.sample();
     exhaust();
     hour.sample();

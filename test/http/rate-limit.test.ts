@@ -6,9 +6,9 @@ import fc from 'fast-check';
 import { ApiError } from '../../src/http/errors.ts';
 import {
   MAX_PER_MINUTE,
-  RateLimiter,
   type RateLimiterOptions,
   RateTable,
+  rateLimiter,
   readKeysIn,
   readKeysOf,
 } from '../../src/http/rate-limit.ts';
@@ -140,7 +140,7 @@ const KEYS = readKeysIn(
 function limiter(options: Partial<RateLimiterOptions> = {}) {
   const counted: [string | null, boolean][] = [];
   const metrics = { counted: (key: string | null, isAllowed: boolean) => void counted.push([key, isAllowed]) };
-  return { counted, limiter: new RateLimiter({ perMinute: 2, keys: KEYS, table: table().table, metrics, ...options }) };
+  return { counted, limiter: rateLimiter({ perMinute: 2, keys: KEYS, table: table().table, metrics, ...options }) };
 }
 const key = (text: string) => new Headers({ 'x-api-key': text });
 

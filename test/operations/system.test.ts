@@ -11,7 +11,7 @@ import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { readAdminKey } from '../../src/hooks/access/keys.ts';
 import { watchAlerts } from '../../src/metrics/alerts.ts';
 import { eventMetrics } from '../../src/metrics/events.ts';
-import { DiskSpace, LastHour, RequestCounts } from '../../src/metrics/last-hour.ts';
+import { diskSpace, lastHour, RequestCounts } from '../../src/metrics/last-hour.ts';
 import { tableSizes } from '../../src/store/check/tables.ts';
 import { fileSizes } from '../../src/store/files/status.ts';
 import { serving, startOwnProcess } from '../support/servers/serving.ts';
@@ -274,7 +274,7 @@ test('the last hour is recorded in intervals of ten seconds', () => {
   let milliseconds = 0;
   let cpuMicroseconds = 0;
   const requests = new RequestCounts();
-  const hour = new LastHour({
+  const hour = lastHour({
     clock: { now: () => milliseconds, monotonic: () => milliseconds } as never,
     requests,
     resources: () => ({ memoryBytes: 7, cpuMicroseconds }),
@@ -325,7 +325,7 @@ test('the last hour is recorded in intervals of ten seconds', () => {
 test('the time until the disk is full follows from its loss in a day, and is null in the first hour', () => {
   let [seconds, free] = [0, 100_000_000_000 as number | null];
   const clock = { ...systemClock, monotonic: () => seconds * 1_000 };
-  const space = new DiskSpace(clock, () => free);
+  const space = diskSpace(clock, () => free);
   const measure = (time: number, bytes: number | null) => {
     [seconds, free] = [time, bytes];
     space.sample();
@@ -346,7 +346,7 @@ test('the time until the disk is full follows from its loss in a day, and is nul
 });
 
 test('the event latency covers the last thousand events', () => {
-  const hour = new LastHour({ clock: systemClock, requests: new RequestCounts() });
+  const hour = lastHour({ clock: systemClock, requests: new RequestCounts() });
   const { answered } = hour.aroundEvents({ answered: () => {} });
   expect(hour.eventTimes()).toBeNull();
   for (let index = 0; index < 500; index++) answered('/new_block', 'applied', 9_999);

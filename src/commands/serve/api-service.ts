@@ -6,7 +6,7 @@ import { deprecationPolicy } from '../../http/deprecation.ts';
 import { type Forward, MAX_PROXY_BODY_BYTES, markPeer, passedPeer } from '../../http/forward.ts';
 import { type AddressOf, clientBehind, parseNetworks } from '../../http/hosts.ts';
 import { type ApiServer, type Listen, startApi } from '../../http/listener.ts';
-import { RateLimiter, RateTable, readKeysOf } from '../../http/rate-limit.ts';
+import { type RateLimiter, RateTable, rateLimiter, readKeysOf } from '../../http/rate-limit.ts';
 import { type ClientLimits, startRealtime } from '../../live/realtime.ts';
 import type { Log } from '../../log.ts';
 import type { RequestCounts } from '../../metrics/last-hour.ts';
@@ -40,7 +40,7 @@ export async function startApiService(options: ApiServiceOptions): Promise<ApiSe
   const { settings, node, registry, requestCounts, rates, address, listen, clientLimits, random, ...parts } = options;
   const { snapshots, log, turns, clock, internalToken, mainThread } = parts;
   const via = viaOf(internalToken);
-  const limiter = rateLimiter(settings, rates, registry, clock);
+  const limiter = limiterOf(settings, rates, registry, clock);
   const addressOf = clientAddresses(settings, log);
   const stopping = new AbortController();
   const app = createApp({
@@ -124,7 +124,7 @@ function prefixForwards(settings: Settings, via: string): PrefixForward[] {
  * @param rates memory with the counts, which all threads share
  * @throws OperatorError if the keys can't be read
  */
-function rateLimiter(
+function limiterOf(
   { rateLimit: perMinute, readKeys }: Settings,
   rates: SharedArrayBuffer,
   registry: Registry,
@@ -133,7 +133,7 @@ function rateLimiter(
   if (perMinute === null && readKeys === null) return null;
   const keys = readKeysOf(readKeys, perMinute);
   const table = new RateTable(rates, clock.now);
-  return new RateLimiter({ perMinute, keys, table, metrics: rateLimitMetrics(registry) });
+  return rateLimiter({ perMinute, keys, table, metrics: rateLimitMetrics(registry) });
 }
 
 /** Makes the function that returns a client's address. A proxy that isn't trusted is logged once, since its clients share limits. */

@@ -59,7 +59,7 @@ import { docs } from '../../http/docs.ts';
 import { type ApiEvent, errors, failures } from '../../http/errors.ts';
 import { tagOf } from '../../http/etag.ts';
 import { type Forward, markPeer, passedPeer } from '../../http/forward.ts';
-import { Heights } from '../../http/heights.ts';
+import { monotonicReads } from '../../http/heights.ts';
 import type { AskAccount } from '../../http/history.ts';
 import type { AddressOf } from '../../http/hosts.ts';
 import type { ApiDescription } from '../../http/openapi.ts';
@@ -217,7 +217,7 @@ export function createApp(options: ApiOptions): AnyElysia {
   const families = resources(options).map((routes) => routes.filter(({ path }) => !isReplaced(path, prefixes)));
   const context: RouteContext = {
     snapshots,
-    heights: new Heights({ snapshots, clock, turns }),
+    heights: monotonicReads({ snapshots, clock, turns }),
     respond,
     tag: tagOf(version),
     failure,

@@ -6,7 +6,7 @@ import type { Services } from '../../base/service.ts';
 import type { Turns } from '../../base/turns.ts';
 import { type Log, reportingDropped } from '../../log.ts';
 import type { Series } from '../../metrics/alerts.ts';
-import { DiskSpace, LastHour, RequestCounts } from '../../metrics/last-hour.ts';
+import { type DiskSpace, diskSpace, type LastHour, lastHour, RequestCounts } from '../../metrics/last-hour.ts';
 import type { NodeRpc } from '../../node/rpc.ts';
 import type { Settings } from '../../settings/config.ts';
 import { freeBytes } from '../../store/files/status.ts';
@@ -24,8 +24,8 @@ export interface Observations {
 
 export function newObservations(settings: Settings, { clock, createLog, outputs }: Environment): Observations {
   const requests = new RequestCounts();
-  const hour = new LastHour({ clock, requests });
-  const space = new DiskSpace(clock, () => freeBytes(settings.data));
+  const hour = lastHour({ clock, requests });
+  const space = diskSpace(clock, () => freeBytes(settings.data));
   const { log, read } = recentLog(createLog(settings.logLevel), settings.logLevel, clock.now);
   return { hour, space, requests, recent: { log: reportingDropped(log, outputs), read } };
 }
