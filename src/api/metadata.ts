@@ -63,7 +63,6 @@ const clarityError = (): ShapedError =>
 
 const inProgress = (): ShapedError => unprocessable('Token metadata fetch in progress');
 
-/** Returns the members that aren't null. */
 const withoutNulls = <T extends object>(members: T) =>
   Object.fromEntries(Object.entries(members).filter(([, value]) => value !== null)) as {
     [K in keyof T]?: NonNullable<T[K]>;

@@ -17,7 +17,6 @@ export interface Readiness extends Omit<ServerStatus, 'secondsLeft'> {
 
 export interface Operations {
   readiness(): Promise<Readiness>;
-  /** Every metric in Prometheus' text format. */
   metrics(): Promise<string>;
 }
 

@@ -229,7 +229,6 @@ const failedStart = (filling: StateReadings['filling']): StatusText | null =>
         "Check --node-rpc and the node's auth token, or the archive of --from. Stackside retries until it has a block.",
       );
 
-/** The remedy for a gap that can't be filled. */
 const UNFILLED =
   "Check --node-rpc and the node's auth token, or the archive of --from. If the node can't return a block, give an archive that has it with --from; if the data was restored to an earlier point, use a new --data directory. Stackside retries automatically.";
 
@@ -353,7 +352,6 @@ const rules: Readonly<Record<Exclude<ServerState, 'live'>, Rule>> = {
   },
 };
 
-/** Estimates the time until the index has the node's height. */
 function leftOf(readings: StateReadings): number | null {
   const { blocksPerSecond } = readings;
   const lag = lagOf(readings);

@@ -17,7 +17,6 @@ import { declarations } from './evaluation/operations.ts';
 import { blockText } from './evaluation/payload.ts';
 import { type Condition, type FindMatches, indexKeysOf, matchesOf, ownTransactions } from './matching/matching.ts';
 
-/** Maximum number of changes that one call passes. */
 export const MAX_CHANGES_PER_CALL = 1_000;
 /** Bounds of the caches: transactions and events of blocks, and characters of texts. */
 const CACHED_EVENTS = 50_000;
@@ -30,7 +29,6 @@ export interface ChangeFilter {
   /** Keys of the blocks that may match; null if any block may match. */
   readonly keys: readonly IndexKey[] | null;
   readonly options: Options;
-  /** Whether the transactions are included. */
   readonly transactions: boolean;
   /** Identifies the filter in caches. */
   readonly key: string;
@@ -56,7 +54,6 @@ export function changeFilter(
 export interface ChangeBatch {
   /** Position after the changes that were read. */
   place: ChangePosition;
-  /** Number of changes that were read. */
   passed: number;
   /** The last change that was read, if it matches. */
   change: { kind: BlockChange['change']; blockText: string } | null;
@@ -130,7 +127,6 @@ export function chainChanges(snapshots: Pick<Snapshots, 'read'>) {
     next: (from: ChangePosition, filter: ChangeFilter, limit = MAX_CHANGES_PER_CALL): ChangeBatch | null =>
       snapshots.read((read) => walk(read, from, filter, limit)),
 
-    /** Looks up a place. */
     find: <T>(look: (steps: Reader['steps']) => ReadNow<T>): T => snapshots.read((read) => look(read.steps)),
   };
 }

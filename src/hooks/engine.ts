@@ -108,7 +108,6 @@ export class HookEngine implements ChainFollower, EngineTransaction {
     this.#listeners.evaluated(performance.now() - started);
   }
 
-  /** The transaction is committed: logs, and notifies the listeners. */
   committed(): void {
     this.#live.committed();
     const { events, queues, areTasksReady, stops } = this.#pending;
@@ -125,7 +124,6 @@ export class HookEngine implements ChainFollower, EngineTransaction {
     return queues.length > 0 || areTasksReady || stops.length > 0;
   }
 
-  /** The transaction is rolled back: drops what it would have logged and reported. */
   undone(): void {
     this.#live.undone();
     this.#pending = nothingPending();

@@ -14,7 +14,6 @@ export const newCounters = () => ({
 });
 export type HookCounters = ReturnType<typeof newCounters>;
 
-/** Measures durations of chainhooks, for metrics. */
 export interface HookTimers {
   /** Live hooks were evaluated on one step, and their deliveries queued. */
   evaluated(milliseconds: number): void;

@@ -19,7 +19,6 @@ import { retention } from './retention.ts';
 import type { PausedReason } from './routes/schemas.ts';
 import { hookTasks } from './tasks.ts';
 
-/** The operator's settings of chainhooks. */
 export interface HookRules extends DeliveryRules {
   targets: TargetRules;
   /** URL for alerts to the operator about hooks that end; null for alerts to their owners only. */
@@ -35,11 +34,9 @@ interface HookOptions {
   log: HookLog;
   userAgent: string;
   timers?: HookTimers;
-  /** The machine that the index was opened with. */
   machine: HookMachine;
   /** Sends commands to the log that hosts share; by default, to the host's own. */
   commander?: Commander;
-  /** Seals and opens signing secrets. */
   sealing: Sealing;
   guard?: TargetGuard;
   /** Returns the Bitcoin height of the lowest block that forks can start from, on a devnet. */
@@ -51,7 +48,6 @@ interface HookOptions {
   send?: Send;
 }
 
-/** Gauges of the outbox and of the hooks, for metrics. */
 export interface HookGauges {
   /** Number of waiting deliveries, and the age of the oldest in seconds. */
   pending: number;

@@ -12,7 +12,6 @@ import { type HookLog, logTaskFailure } from './reporting.ts';
 
 /** Maximum waiting deliveries of a hook that catches up; it continues when some are delivered. */
 const MAX_CAUGHT_UP = 1_000;
-/** Maximum waiting deliveries of a backfill. */
 const MAX_BACKFILLED = 100;
 /** Milliseconds until a task is tried again after the database was unavailable. */
 const RETRY_MS = 1_000;
@@ -73,7 +72,6 @@ export function hookTasks(options: TaskOptions) {
   }
 
   return {
-    /** Tasks may have work. */
     wake: () => loop?.wake(),
     /** Also starts again after `stop`. */
     start(): void {

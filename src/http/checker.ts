@@ -31,7 +31,6 @@ function toMistake(error: ValueError): Mistake {
   return { path, rule: brokenRule(error, path.at(-1) ?? '') };
 }
 
-/** @param name of the wrong member */
 function brokenRule({ type, schema, message }: ValueError, name: string): string {
   switch (type) {
     case ValueErrorType.ObjectRequiredProperty:

@@ -7,7 +7,6 @@ import { memoize } from '../base/cache.ts';
 const codings = ['zstd', 'gzip', 'br'] as const;
 export type Coding = (typeof codings)[number];
 
-/** Length in characters from which a response is compressed. */
 export const MIN_COMPRESSED_LENGTH = 1_024;
 
 /** The fastest levels: on JSON, higher levels take several times as long for a few per cent. */
@@ -22,7 +21,6 @@ export const compress = (text: string, coding: Coding): Uint8Array<ArrayBuffer> 
 
 /** Maximum number of remembered headers. Clients send few different ones. */
 const MAX_HEADERS = 100;
-/** Maximum length of a remembered header. */
 const MAX_HEADER = 200;
 
 /** Returns the weights of the values that a header names, by their names in lower case. */

@@ -5,7 +5,6 @@ import { requestTexts, type SentText } from './parameters.ts';
 import { pathStart } from './request-url.ts';
 import type { Responder } from './respond.ts';
 
-/** A route that clients should leave. */
 export interface Deprecation {
   /**
    * The route to use instead, or several routes if its answer was split; null if there is none. Parameters have their names

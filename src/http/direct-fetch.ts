@@ -29,11 +29,8 @@ export const directFetch = (url: string | URL, init: BunFetchRequestInit = {}): 
   fetch(url, { ...init, proxy: false });
 
 interface AnswerLimits {
-  /** The other server, as errors name it: `the node`. */
   server: string;
-  /** Milliseconds until the answer must be complete. */
   timeoutMs: number;
-  /** The clock for the timeout. Default: the system's. */
   clock?: Pick<Clock, 'after'>;
 }
 

@@ -15,14 +15,12 @@ import { ApiError, type ParameterLocation } from './errors.ts';
 import { textReader } from './parameters.ts';
 
 export const HEIGHT_HEADER = 'stackside-height';
-/** Request header: minimum height of the snapshot. */
 export const MIN_HEIGHT_HEADER = 'stackside-min-height';
 
 /** The height of a snapshot; 0 before the first block. */
 export const Height = Type.Integer({ minimum: 0, examples: [150_000] });
 export const MinHeight = Type.Integer({ minimum: 0, maximum: 0xffff_ffff, examples: [1] });
 
-/** How long a request waits for its minimum height. */
 export const MAX_WAIT_MS = 1_000;
 /** Maximum number of waiting requests of a thread; each holds its connection and body. */
 export const MAX_WAITING = 1_000;

@@ -7,10 +7,8 @@ import { isIP } from 'node:net';
 /** 4 bytes of an IPv4 address, 16 of an IPv6 address. */
 export type AddressBytes = Uint8Array;
 
-/** A range of addresses with a common prefix (CIDR). */
 export interface Network {
   bytes: AddressBytes;
-  /** Length of the prefix in bits. */
   bits: number;
 }
 
@@ -109,7 +107,6 @@ export const hostNames = (text: string): string[] =>
 
 /** The hosts under which hooks may be managed. */
 export interface HostRules {
-  /** Names of this server, in addition to `localhost`. */
   names: readonly string[];
   /** Which IP addresses `Host` may have: `loopback` only, or any (DNS rebinding needs a name, so no page can fake an address). */
   addresses: 'loopback' | 'any';

@@ -33,7 +33,6 @@ export const jsonText = <T>(text: string): Serialized<T> => new JsonText(text) a
 export const MaybeSerialized = <T extends TSchema>(schema: T) =>
   schema as unknown as TUnsafe<Static<T> | Serialized<Static<T>>>;
 
-/** A value that is serialized when the answer is written. */
 class LazyValue {
   constructor(readonly serialized: () => unknown) {}
   toJSON(): unknown {
@@ -74,7 +73,6 @@ export function jsonOf(body: unknown): string {
   return writer.take();
 }
 
-/** Characters of a part. */
 const PART = 250_000;
 /** Maximum number of characters of an answer: a longer one takes too much time and memory. */
 const MAX_CHARACTERS = 64_000_000;
@@ -133,10 +131,8 @@ const resolveLazy = (value: unknown): unknown => (value instanceof LazyValue ? r
 const isList = (body: unknown): body is { results: readonly unknown[] } =>
   typeof body === 'object' && body !== null && 'results' in body && Array.isArray(body.results);
 
-/** Whether a serialized value is written item by item. */
 const isLong = (value: unknown): boolean => isList(value) || (Array.isArray(value) && value.length > LONG_LIST);
 
-/** An array or object that is partly written. */
 interface Container {
   value: Readonly<Record<string, unknown>> | readonly unknown[];
   /** Names of an object's members; null for an array. */
@@ -157,7 +153,6 @@ const toContainer = (value: unknown): Container =>
  * stores the position: resuming a generator for each piece would cost more than most pieces.
  */
 class JsonWriter {
-  /** Number of characters that were written and not taken. */
   length = 0;
   /** Texts that were written and not taken. Joining them once costs half of adding each to the previous ones. */
   #texts: string[] = [];
@@ -178,7 +173,6 @@ class JsonWriter {
     return true;
   }
 
-  /** Returns the text that was written since the last call. */
   take(): string {
     const text = this.#texts.join('');
     this.#texts = [];
@@ -191,7 +185,6 @@ class JsonWriter {
     this.length += text.length;
   }
 
-  /** Writes a value, or begins to write it in parts. */
   #write(value: unknown, inParts: boolean): void {
     if (value instanceof JsonText) this.#add(value.text);
     else if (inParts) this.#containers.push(toContainer(value));

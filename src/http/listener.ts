@@ -7,7 +7,6 @@ import { Turns } from '../base/turns.ts';
 import { problem } from './errors.ts';
 import { pathAndQuery, pathOf, withPlainPath } from './request-url.ts';
 
-/** Why an address can't be listened on, by the code of the error. */
 const REASONS: Readonly<Record<string, string>> = {
   EADDRINUSE: 'the port is in use',
   EADDRNOTAVAIL: 'this machine does not have the address',
@@ -24,7 +23,6 @@ interface AddressFlags {
   port?: string;
 }
 
-/** The remedy for an address that can't be listened on. */
 function remedyOf(code: string, { host, port }: AddressFlags): string {
   const withFlag = (flag?: string): string => (flag === undefined ? '' : ` with ${flag}`);
   if (code === 'EADDRINUSE') return `Stop the program that uses the port, or choose another port${withFlag(port)}.`;
@@ -57,7 +55,6 @@ function listening<T>(
   }
 }
 
-/** How long requests in progress may still take when a server stops. */
 export const GRACE_MS = 5_000;
 const POLL_MS = 5;
 
@@ -78,9 +75,7 @@ type Answer = Response | undefined | Promise<Response | undefined>;
 type Handler<Data> = (request: Request, server: Bun.Server<Data>) => Answer;
 
 export interface HttpListenerOptions<Data> {
-  /** Name of the server in errors: `The API`. */
   what: string;
-  /** The flags that set its address, for the remedy. */
   flags?: AddressFlags;
   hostname: string;
   /** 0: any free port. */
@@ -232,7 +227,6 @@ type Address<Data> = Pick<HttpListenerOptions<Data>, 'hostname' | 'port' | 'shar
 
 interface ApiServerOptions<Data> extends Address<Data> {
   app: AnyElysia;
-  /** Undefined if nothing is pushed. */
   pushed?: RealtimeServer<Data>;
   clock?: Clock;
   listen?: Listen;
@@ -241,7 +235,6 @@ interface ApiServerOptions<Data> extends Address<Data> {
 /** Idle timeout in seconds, longer than the timeout of requests that are forwarded to the node. */
 const IDLE_SECONDS = 75;
 
-/** The API's name and flags in errors about its address. */
 export const apiListener = { what: 'The API', flags: { host: '--api-host', port: '--api-port' } } as const;
 
 /** Listens on the API's port. The result has the actual address. */

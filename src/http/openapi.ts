@@ -5,20 +5,16 @@ import { HEIGHT_HEADER, Height, MAX_WAIT_MS, MIN_HEIGHT_HEADER, MinHeight } from
 import { HISTORY_HEADER, HistoryFrom, type HistoryRequirement, isPartial } from './history.ts';
 import { isOwnPath } from './parameters.ts';
 
-/** Name of the security scheme for routes that need a key. */
 const KEY_SCHEME = 'key';
 
-/** The part of a route's declaration that the document shows. */
 export interface DescribedRoute {
   /** The path as OpenAPI writes it: `/extended/v3/transactions/{tx_id}`; `*` at its end matches any path. */
   path: string;
   operationId: string;
-  /** A few words, for a table of contents. */
   summary: string;
   /** Sentences about the result, its order and its peculiarities. Required unless the route is hidden. */
   description?: string;
   tag: string;
-  /** Omitted from the OpenAPI document. */
   hidden?: boolean;
   params?: TProperties;
   query?: TProperties;
@@ -35,15 +31,12 @@ export interface DescribedRoute {
   plainText?: boolean;
   /** Descriptions of the body by content type, for the other types that a request can accept. For the OpenAPI document. */
   otherTypes?: Readonly<Record<string, string>>;
-  /** Description of the 404, if the route has one. */
   notFound?: string;
-  /** Schema of the 404's body, if it differs from other errors. */
   notFoundBody?: TSchema;
   /** Descriptions of error statuses that the rest of the declaration doesn't imply, or that need other words. */
   refusals?: Readonly<Partial<Record<ErrorStatus, string>>>;
   /** Form of errors (default: {@link problems}). */
   errors?: ErrorShape;
-  /** Description of the 302, if the handler redirects. */
   redirects?: string;
   deprecated?: unknown;
   access?: unknown;
@@ -145,14 +138,12 @@ const HEIGHT = {
   schema: Height,
 };
 
-/** The response header with the height of the first block in the history. */
 const HISTORY_FROM = {
   description:
     'Height of the first block of the server, if it began at a block: the answer has nothing older. The errors `BEFORE_HISTORY`, `HISTORY_INCOMPLETE` and `ASKING_NODE` have it too. A server with the whole chain sends none.',
   schema: HistoryFrom,
 };
 
-/** Statuses of responses that are made from a snapshot. */
 const HEIGHT_STATUSES = /^([23]..|404)$/;
 /** Statuses of responses that may have nothing older than a block. */
 const HISTORY_STATUSES = /^(200|304)$/;
@@ -173,7 +164,6 @@ export interface RecordedExample {
   /** Parameters that differ from the examples of their schemas. */
   parameters?: Readonly<Record<string, unknown>>;
   body?: unknown;
-  /** Body of the response; undefined if it has none. */
   answer?: unknown;
 }
 
@@ -198,7 +188,6 @@ export interface ApiDescription {
   title: string;
   description: string;
   tags: { name: string; description: string }[];
-  /** Recorded examples by operation id. */
   examples: Readonly<Record<string, RecordedExample>>;
 }
 
@@ -215,7 +204,6 @@ export const documentationOf = (version: string, { title, description, tags }: A
 
 type Paths = Record<string, Record<string, Operation>>;
 
-/** The document that `@elysiajs/swagger` makes. */
 export interface SwaggerDocument {
   paths: Paths;
 }
@@ -276,7 +264,6 @@ function addExamples(schemas: Record<string, Schema>, schema: TSchema | undefine
 /** A schema of a route, or of the document. Only the members that this file reads have a type. */
 interface Schema {
   [member: string]: unknown;
-  /** Its name among the components. */
   $id?: string | undefined;
   $ref?: string;
   type?: string | string[];
@@ -384,7 +371,6 @@ function wordsOf({ const: only, anyOf = [] }: Schema): string[] {
 
 interface Discriminator {
   property: string;
-  /** The literals of the property in each object. */
   words: string[][];
 }
 
@@ -400,7 +386,6 @@ function discriminatorOf(objects: readonly Schema[]): Discriminator | null {
   return null;
 }
 
-/** Minimum number of shared members for a separate schema. */
 const MIN_SHARED_MEMBERS = 4;
 
 /** A schema of the members that all objects share; null if they share too few, or allow no additional members. */

@@ -291,7 +291,6 @@ const Flat = Type.Object(
 /** Schema of a page of a flat list. @param item schema of one item */
 export const FlatPage = <T extends TSchema>(item: T) => listOf(Flat, item);
 
-/** Description of the 404 of a flat list. */
 export const NO_CURSOR = 'Cursor not found';
 
 /**

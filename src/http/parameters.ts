@@ -165,7 +165,6 @@ function encode(schema: TSchema, value: unknown): string {
 
 export type Values<P extends TProperties> = StaticDecode<TObject<P>>;
 
-/** Maximum length of an unknown parameter's name in errors. */
 const MAX_NAME_LENGTH = 100;
 
 interface Field {
@@ -306,7 +305,6 @@ interface Pair {
   value: string | null;
 }
 
-/** The names and values of a query, in its order. */
 function parsePairs(query: string): Pair[] {
   const pairs: Pair[] = [];
   for (const pair of query.split('&')) {

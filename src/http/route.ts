@@ -47,9 +47,7 @@ interface RouteRequest<Types extends RouteTypes = RouteTypes> {
   params: Values<Types['params']>;
   query: Values<Types['query']>;
   body: Static<Types['body']>;
-  /** The result of `access`. */
   caller: Types['caller'];
-  /** Path and query of the request. */
   target: string;
   request: Request;
   /** The client's address; empty if it is unknown. */
@@ -88,7 +86,6 @@ interface Declaration<Types extends RouteTypes = RouteTypes> extends DescribedRo
   deprecated?: Deprecation;
   /** The location for a request that has its id in an old form; null for other requests. */
   moved?: (url: string) => string | null;
-  /** Null for answers that must not be stored. */
   etag: ETagKind<Values<Types['params']>> | null;
   history: Types['history'];
   /** Default: the route is public. Answers of a route with access are never tagged: its `etag` must be null. */
@@ -117,7 +114,6 @@ interface Declaration<Types extends RouteTypes = RouteTypes> extends DescribedRo
 /** The declaration of a route that doesn't read the index. */
 export const WITHOUT_INDEX = { etag: null, history: 'none', snapshot: false } as const;
 
-/** A handler's result: a redirect to another location. */
 export class Redirect {
   /** @param location a path of this server, or a URL */
   constructor(
@@ -129,9 +125,7 @@ export class Redirect {
 type NoParameters = Record<never, TSchema>;
 
 export interface RouteContext {
-  /** For streamed answers. */
   snapshots: Snapshots;
-  /** For all other answers. */
   heights: Heights;
   respond: Responder;
   /** Makes a whole ETag from the state that an answer depends on. */
@@ -139,7 +133,6 @@ export interface RouteContext {
   failure: Failure;
   cache: ResponseCache;
   deprecation: DeprecationPolicy;
-  /** The clock, in Unix milliseconds. */
   now: () => number;
   /** Shares the thread among answers that take long to make. */
   turns: Turns;
@@ -157,7 +150,6 @@ export interface RouteContext {
   standing: () => Promise<string | null>;
 }
 
-/** Number of requests that one request of a `long` route counts as. */
 const LONG_COST = 10;
 
 function costOf({ cost, long = false, access }: Declaration): number {
@@ -272,7 +264,6 @@ function parsersOf(
   const documented = Object.keys(described?.query ?? query);
   const readQuery = queryReader(query, isOwnPath(path) ? refuseUnknown(documented) : undefined);
   const readBody = body === undefined ? null : bodyReader(body, optionalBody);
-  /** Parses all but the body. */
   const parseRequest = (request: Request): RouteRequest => {
     const authorize = access?.(request, clientAddress(request));
     const params = readParams(request.url);
@@ -293,7 +284,6 @@ function parsersOf(
 /** Makes a response after the snapshot ended, so that serializing and compressing don't hold the snapshot. */
 type MakeResponse = () => Answer;
 
-/** The tags of a response that clients and the cache may store. */
 interface Tags {
   etag: string;
   /** Tag of the cached text. It also names the index: a rebuilt one may have another history of the same chain. */

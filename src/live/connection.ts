@@ -56,7 +56,6 @@ export type ControlFrame = typeof PING | typeof PONG;
 export type Received = string | Buffer | ControlFrame;
 interface Queue {
   messages: Received[];
-  /** Sum of the messages' sizes. */
   size: number;
 }
 
@@ -97,7 +96,6 @@ export class Inboxes<Connection extends object> {
     else void this.#later(connection, message, turn);
   }
 
-  /** Drops the waiting messages of a closed connection. */
   drop(connection: Connection): void {
     this.#waiting.delete(connection);
   }
@@ -168,11 +166,8 @@ export type Protocol = 'websocket' | 'socket_io';
 export interface ConnectionMetrics {
   connected(): void;
   disconnected(): void;
-  /** Counts a connection that was ended because its client read too slowly. */
   cutOff(): void;
-  /** Counts a connection that was ended because its client broke a rule. */
   refused(): void;
-  /** Counts a connection that was ended because a handler failed. */
   failed(): void;
   sent(kind: TopicKind): void;
 }

@@ -37,7 +37,6 @@ export type FeedEvent = { event: 'changes_missed'; from: number; to: number } | 
 
 /** Milliseconds between two polls. A poll costs about as much as the smallest request. */
 const INTERVAL_MS = 20;
-/** Maximum number of changes read by one poll. */
 const BATCH = 500;
 /** Milliseconds after which a poll ends with its present change, since long snapshots are cut off. */
 const MAX_POLL_MS = 1_000;
@@ -125,7 +124,6 @@ export function startFeed(options: FeedOptions): () => Promise<void> {
   return loop.stop;
 }
 
-/** Kinds of topics that a block may have messages for. */
 const blockTopics = topicKinds.filter((kind) => kind !== 'mempool' && kind !== 'microblock');
 
 const nftTopics = ['nft-event', 'nft-asset-event', 'nft-collection-event'] as const;

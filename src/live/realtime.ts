@@ -51,7 +51,6 @@ interface RealtimeOptions {
   clientAddress: (request: Request, server: Bun.Server<unknown>) => string;
   /** Whether another thread has counted the request already, but not the packets in its body. */
   isCounted: (request: Request) => boolean;
-  /** Divides the thread's time among its work for clients. */
   turns: Turns;
   clock?: Clock;
 }

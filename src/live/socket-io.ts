@@ -34,14 +34,12 @@ interface SocketIoOptions extends IoConnectionOptions {
   pingTimeoutMs: number;
 }
 
-/** The data of a client's WebSocket. */
 export interface IoSocketData extends WebSocketData {
   count: CountMessages;
 }
 
 type WebSocket = Bun.ServerWebSocket<IoSocketData>;
 
-/** The library's clients by session id. */
 const clientsOf = (engine: Engine) => Reflect.get(engine, 'clients') as Map<string, EngineSocket>;
 
 /**
@@ -164,7 +162,6 @@ export function ioRefusal(error: unknown): ApiError | undefined {
 interface IoConnectionOptions {
   subscriptions: Subscriptions;
   metrics: ConnectionMetrics;
-  /** Runs every handler. */
   guard: Guard;
   /** Maximum characters that may wait for a client. */
   maxBacklog: number;
@@ -172,7 +169,6 @@ interface IoConnectionOptions {
 }
 
 interface EngineConnection {
-  /** The client's first request. */
   readonly request: { readonly url: string };
   write(text: string): unknown;
   close(): void;
@@ -212,7 +208,6 @@ export class IoConnection implements Subscriber {
   #cancelTimer: (() => void) | null;
   /** Whether the client has requested to join the namespace and has not left it. */
   #hasRequestedJoin = false;
-  /** Whether the client is in the namespace. */
   #isJoined = false;
   /** Characters written since the transport last sent everything. */
   #waiting = 0;
@@ -224,7 +219,6 @@ export class IoConnection implements Subscriber {
     this.#cancelTimer = options.clock.after(JOIN_MS, () => this.guard(() => this.end()));
   }
 
-  /** Runs a handler of this connection. */
   guard(work: () => void): void {
     this.#options.guard(work, () => this.end());
   }
@@ -370,7 +364,6 @@ const Event = TypeCompiler.Compile(
   ),
 );
 
-/** Arguments of `subscribe` and `unsubscribe`. */
 const Topics = TypeCompiler.Compile(
   Type.Union([Type.String(), Type.Array(Type.String(), { maxItems: MAX_SUBSCRIPTIONS })]),
 );
@@ -425,10 +418,8 @@ function readPacket(packet: unknown): IoPacket {
 
 /** Makes the packet for a client that joined the namespace. @param sid secret id of its session in the namespace */
 const joinedPacket = (sid: string): string => CONNECT + JSON.stringify({ sid });
-/** Makes the packet for a client that may not join the namespace. */
 const refusedPacket = (namespace: string, message: string): string =>
   `${CONNECT_ERROR}${namespace === NAMESPACE ? '' : `${namespace},`}${JSON.stringify({ message })}`;
-/** Makes the packet that acknowledges an event. @param id the event's number */
 const answerPacket = (id: string, answer: string | null): string => ACK + id + JSON.stringify([answer]);
 /** Packet for a client that the server removed from the namespace. */
 const LEFT_PACKET = DISCONNECT;

@@ -111,7 +111,6 @@ export function topicNamed(name: string): Topic | null {
 /** The topics of a subscriber. Most subscribers have one topic, which needs less memory than a set. */
 type OwnTopics = Topic | Set<Topic>;
 
-/** A client's connection, of either protocol. */
 export interface Subscriber {
   /** The topics. Only {@link Subscriptions} sets them. A map of subscribers would need several times the memory. */
   topics?: OwnTopics | undefined;
@@ -120,7 +119,6 @@ export interface Subscriber {
 }
 
 export const MAX_SUBSCRIPTIONS = 10_000;
-/** The error text for exceeding the limit. */
 const TOO_MANY_SUBSCRIPTIONS = `a connection must NOT have more than ${MAX_SUBSCRIPTIONS} subscriptions`;
 
 /** Maximum characters of a spelling that is stored for its subscriber; longer names must be spelled as the server does. */
@@ -260,11 +258,8 @@ const rpcMethods: Readonly<Record<TopicKind, string>> = {
 
 interface MessageContent {
   topic: Topic;
-  /** JSON text of the pushed object. */
   text: string;
-  /** Members before the object in JSON-RPC. */
   members?: Record<string, unknown>;
-  /** Arguments before the object in Socket.IO. */
   leading?: readonly string[];
 }
 

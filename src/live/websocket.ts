@@ -36,7 +36,6 @@ type Socket = Bun.ServerWebSocket<RpcConnection>;
 interface RpcConnectionOptions {
   subscriptions: Subscriptions;
   metrics: ConnectionMetrics;
-  /** Runs every handler. */
   guard: Guard;
 }
 
@@ -139,7 +138,6 @@ export class RpcConnection implements Subscriber {
     });
   }
 
-  /** Closes the connection, as when the server stops. */
   close(): void {
     this.#socket?.close(GOING_AWAY, 'The server stops');
   }

@@ -26,7 +26,6 @@ interface LabeledValue {
   value: number;
 }
 
-/** A value of a metric. */
 export interface Series extends LabeledValue {
   name: string;
 }

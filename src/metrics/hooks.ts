@@ -13,13 +13,10 @@ const counts: Readonly<Record<keyof HookCounters, readonly [name: string, help: 
   ],
 };
 
-/** Functions that read the state of chainhooks when metrics are collected. */
 interface HookReadings {
   counters: () => HookCounters;
   gauges: () => HookGauges;
-  /** Returns the number of consumers with a signing secret that this host can't read. */
   unreadableSecrets: () => number;
-  /** Returns the number of requests with wrong keys since the process started. */
   wrongKeys: () => number;
 }
 

@@ -7,7 +7,6 @@ import { residentBytes } from './process-readings.ts';
 
 /** One interval. Times are null if nothing was timed. */
 interface Sample {
-  /** End of the interval in Unix seconds. */
   time: number;
   eventsPerSecond: number;
   requestsPerSecond: number;
@@ -40,7 +39,6 @@ const processResources = () => {
 
 const mean = (sum: number, count: number): number | null => (count === 0 ? null : sum / count);
 
-/** Maximum number of stored event times. */
 const MAX_TIMES = 1_000;
 
 /** Returns a quantile of sorted values: the nearest value that occurred. */

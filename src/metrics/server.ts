@@ -11,7 +11,6 @@ import { openDescriptors, residentBytes } from './process-readings.ts';
 export interface ServerState {
   /** The newest block, with its time in Unix seconds; null before the first block. */
   tip: { height: number; time: number } | null;
-  /** Height of the newest Bitcoin block that the node reported. */
   burnBlockHeight: number;
   /** Height of the node; null if its RPC interface can't be reached. */
   nodeHeight: number | null;
@@ -119,7 +118,6 @@ interface ArchiveState {
   /** Number of missing entries, and the seconds since no entry was missing; 0 if none is missing. */
   missingEntries: number;
   seconds: number;
-  /** Number of failed uploads. */
   failures: number;
 }
 
@@ -142,7 +140,6 @@ export function archiveMetrics(registry: Registry, state: () => ArchiveState): v
 export interface BaseState {
   /** Age in seconds of the newest base; 0 if there is none. */
   seconds: number;
-  /** Seconds since the next base was due. */
   overdue: number;
 }
 

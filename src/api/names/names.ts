@@ -104,7 +104,6 @@ const paged = {
   }),
 };
 
-/** Declaration that all routes of the name system share. */
 const family = {
   tag: 'Names',
   deprecated: { replacement: null },

@@ -40,10 +40,8 @@ const chainFields = fields<StoredChainBlock>()({
   ...costFields,
 });
 
-/** A block of the canonical chain as v2 returns it. */
 export const [ChainBlock, chainBlock] = object<StoredChainBlock>('Block')(chainFields);
 
-/** Serializes the blocks of a list, with a cache of their texts. */
 export const chainBlockRows = serializedRows('block', chainBlock);
 
 const { parent_index_block_hash: _, tx_count: __, ...shared } = chainFields;

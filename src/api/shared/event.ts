@@ -26,7 +26,6 @@ const [ContractLog, contractLog] = object<StoredContractLog>('ContractLog')({
 
 export { ContractLog };
 
-/** Serializes the logs of a list, with a cache of their texts. */
 export const contractLogRows = serializedRows('log', contractLog);
 
 type Kind = StoredTransactionEvent['kind'];

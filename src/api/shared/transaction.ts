@@ -152,7 +152,6 @@ const FunctionArgument = named('FunctionArgument', {
 const declaredFunction = ({ payload }: Of<'contract_call'>, { declarations }: TransactionContext) =>
   declarations.get(payload.contractId)?.functions.get(payload.functionName);
 
-/** Fields of each type of transactions. */
 const kinds = {
   token_transfer: {
     token_transfer: object<Of<'token_transfer'>>('TokenTransferV1')({
@@ -205,7 +204,6 @@ const kinds = {
 };
 const description = "The type is `unknown` if this version can't read the transaction, because its node is newer";
 
-/** The types of transactions, as every version of the API names them. */
 export const typeWords = Object.keys(kinds) as (keyof typeof kinds)[];
 
 const [Transaction, serializedMined] = variants<TransactionDetail, ByType<TransactionDetail>, [ParsedContext]>({
@@ -220,7 +218,6 @@ const [MempoolTransaction, serializedPending] = variants<
 
 export { MempoolTransaction, Transaction };
 
-/** Schema of {@link foundTransaction}. */
 export const FoundTransaction = Type.Union([Transaction, MempoolTransaction], { $id: 'FoundTransactionV1' });
 
 /**

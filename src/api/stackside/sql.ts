@@ -10,7 +10,6 @@ export const SQL_LIMITS = {
   atOnce: 2,
   seconds: 60,
   rows: 100_000,
-  /** Maximum size of an answer, in bytes. */
   bytes: 20_000_000,
   /** Maximum memory of the process, in megabytes. */
   megabytes: 500,

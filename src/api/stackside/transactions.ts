@@ -74,7 +74,6 @@ const Position = named('MempoolPosition', {
   }),
 });
 
-/** Maximum projected blocks in an answer. */
 const MAX_BLOCKS = 8;
 
 const limits = [

@@ -71,7 +71,6 @@ const noncesAtBlock = (lastNonce: bigint | null): NonceState => ({
   missing: [],
 });
 
-/** Balances and nonces of an address, now or after a block. */
 export const addressBalances = [
   route({
     ...balancesFamily,
@@ -145,7 +144,6 @@ export const addressBalances = [
   }),
 ];
 
-/** Asset events and received STX of an address. */
 export const addressTransfers = [
   route({
     ...family,

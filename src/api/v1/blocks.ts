@@ -119,7 +119,6 @@ const ofBlock = {
   history: 'since',
 } as const;
 
-/** The transactions of a block, whole, as v1 and v2 list them. */
 export const blockTransactions = [
   route({
     ...ofBlock,

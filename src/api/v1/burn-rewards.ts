@@ -23,14 +23,12 @@ const place = fields<PayingBlock>()({
   burn_block_height: [Height, ({ height }) => height],
 });
 
-/** A slot of a Bitcoin block's rewards. */
 const [RewardSlot, rewardSlot] = object<StoredRewardSlot>('RewardSlot')({
   ...place,
   address: [BitcoinAddress, ({ address }) => address],
   slot_index: [Type.Integer(), ({ index }) => index],
 });
 
-/** A reward that a Bitcoin block paid, in satoshis. */
 const [BurnReward, burnReward] = object<StoredBurnReward>('BurnReward')({
   ...place,
   burn_amount: [Sats, ({ burnAmount }) => burnAmount],

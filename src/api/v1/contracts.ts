@@ -25,7 +25,6 @@ function orderedJson(value: unknown): string {
   return `{${members.map(({ name, member }) => `${JSON.stringify(name)}:${orderedJson(member)}`).join(',')}}`;
 }
 
-/** A deployed contract with its source and interface. */
 const [Contract, contract] = object<ContractDeployment>('SmartContractV1')({
   tx_id: [Hash, ({ txId }) => toHex(txId)],
   canonical: [Type.Boolean(), ({ canonical }) => canonical],

@@ -113,7 +113,6 @@ async function parseRequest({ request, clientAddress }: { request: Request; clie
   return { url, query: new URLSearchParams(queryText(url)), body: await bodyOf(request), ip };
 }
 
-/** Declaration that all routes of the faucets share. */
 const family = {
   tag: 'Faucets',
   errors: faucetErrors,

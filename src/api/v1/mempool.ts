@@ -9,7 +9,6 @@ import { named, nullable, words } from '../shared/fields.ts';
 import { excludeFunctionArgs, LegacyPrincipal, unanchored } from '../shared/parameters.ts';
 import { declarationsFor, MempoolTransaction, mempoolTransaction } from '../shared/transaction.ts';
 
-/** Types of pending transactions that are counted. */
 const countedTypes = ['token_transfer', 'smart_contract', 'contract_call', 'poison_microblock'] as const;
 
 type CountedType = (typeof countedTypes)[number];
@@ -62,7 +61,6 @@ function mempoolStats(pending: readonly PendingFeeAndSize[], nextHeight: number)
 
 const tag = 'Mempool (v1)';
 
-/** Pending transactions and their statistics. */
 export const mempool = [
   route({
     path: '/extended/v1/tx/mempool',

@@ -67,7 +67,6 @@ const recipientAndIndex = fields<NftEvent>()({
   event_index: [Type.Integer(), ({ event }) => event.index],
 });
 
-/** A mint, transfer or burn of an instance. */
 const [NftHistoryEvent, nftHistoryEvent] = withTransaction(
   'NftHistoryEvent',
   object<NftEvent>()({

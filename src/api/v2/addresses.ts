@@ -108,7 +108,6 @@ function transactionKey(text: string): TransactionKey {
   return { indexBlockHash: fromHex(hash), microblockSequence: number(sequence), txIndex: number(txIndex) };
 }
 
-/** Transactions of an address, and its asset events in them. */
 export const addressTransactionsV2 = [
   route({
     path: '/extended/v2/addresses/{principal}/transactions',

@@ -27,7 +27,6 @@ import { BurnBlockParameter, hexParameter } from '../shared/parameters.ts';
 
 const percent = Type.Number({ minimum: 0, maximum: 100 });
 
-/** A reward cycle; amounts are in micro-STX. */
 const [PoxCycle, poxCycle] = object<RewardCycle>('PoxCycle')({
   block_height: [
     Type.Integer({ description: 'Height of the block that chose the signers' }),
@@ -64,7 +63,6 @@ const [PoxStacker, poxStacker] = object<CycleStacker>('PoxStacker')({
   stacker_type: [words('solo', 'pooled'), ({ pooled }) => (pooled ? 'pooled' : 'solo')],
 });
 
-/** A Bitcoin transaction that paid rewards, in satoshis. */
 const [PoxTransaction, poxTransaction] = object<PoxOutput>('PoxTransaction')({
   burn_block_height: [Height, ({ height }) => height],
   burn_block_hash: [Hash, ({ hash }) => toHex(hash)],
@@ -93,7 +91,6 @@ const requireCycle = (read: Reader, cycle: number): RewardCycle =>
 
 const family = { tag, etag: chainTip, history: 'whole' } as const;
 
-/** Reward cycles with their signers and stackers. */
 export const poxCycles = [
   route({
     ...family,
@@ -177,7 +174,6 @@ const payments = {
   history: 'payouts',
 } as const;
 
-/** Outputs of Bitcoin transactions that paid stackers. */
 export const poxTransactions = [
   route({
     ...payments,

@@ -106,7 +106,6 @@ const change = fields<StoredBalanceChange>()({
 });
 const [BalanceChange, balanceChange] = object<StoredBalanceChange>('BalanceChange')(change);
 
-/** The change of one asset of a principal by a transaction, with the transaction's id. */
 const [TransactionBalanceChange, transactionBalanceChange] = object<StoredBalanceChange>('TransactionBalanceChange')({
   tx_id: [Hash, ({ txId }) => toHex(txId)],
   ...change,
@@ -123,7 +122,6 @@ const [PrincipalTransaction, principalTransaction] = object<StoredPrincipalTrans
   }),
 });
 
-/** Serializes the transactions of a principal's list, with a cache of their texts. */
 const involvementRows = serializedRows('involvement', principalTransaction);
 
 export { balanceChange, nonces, principalTransaction, transactionBalanceChange };

@@ -94,7 +94,6 @@ const bondFields = fields<StoredBond, [burnHeight: number]>()({
 });
 
 const [Bond, bond] = object<StoredBond, [burnHeight: number]>('Bond')(bondFields);
-/** A bond with the transaction that set it up. */
 const [BondDetail, bondDetail] = object<StoredBondDetail, [burnHeight: number]>({ $id: 'BondDetail', extends: Bond })({
   ...bondFields,
   transaction: [MadeByTransaction, (detail) => madeBy(detail.madeBy)],
@@ -120,7 +119,6 @@ const [BondRegistration, bondRegistration] = object<StoredBondRegistration>('Bon
 
 const LockOutput = Type.Object({ tx_id: Hash, output_index: Type.Integer() });
 
-/** A staker's registration for a bond, with its collateral. */
 const [BondRegistrationDetail, bondRegistrationDetail] = variants<
   StoredBondRegistration,
   Record<'l1' | 'l2', StoredBondRegistration>
@@ -225,7 +223,6 @@ const signerFields = fields<StoredStakingSigner>()({
 });
 
 const [StakingSigner, stakingSigner] = object<StoredStakingSigner>('StakingSigner')(signerFields);
-/** A staking signer with the transaction that registered its key. */
 const [StakingSignerDetail, stakingSignerDetail] = object<StoredStakingSignerDetail>({
   $id: 'StakingSignerDetail',
   extends: StakingSigner,

@@ -15,19 +15,16 @@ import { NftMove, nftMove } from './transfers.ts';
 
 const asset = fields<{ asset: string }>()({ asset_identifier: [Type.String(), ({ asset }) => asset] });
 
-/** A balance of a fungible token, in base units. */
 export const [FtBalance, ftBalance] = object<StoredFtBalance>('FtBalance')({
   ...asset,
   balance: [Amount, ({ balance }) => balance],
 });
 
-/** An instance of a non-fungible token. */
 export const [NftInstance, nftInstance] = object<StoredNftInstance>('NftInstance')({
   ...asset,
   value: [ClarityPair, ({ value }) => clarity(value)],
 });
 
-/** A principal that holds a token, with its balance in base units. */
 const [Holder, holder] = object<StoredHolder>('Holder')({
   principal: [Principal, ({ principal }) => principal],
   balance: [Amount, ({ balance }) => balance],

@@ -106,7 +106,6 @@ const call = fields<Of<'contract_call'>>()({
   function_name: [Type.String(), ({ payload }) => payload.functionName],
 });
 
-/** Fields of each type in lists. */
 const kinds = {
   token_transfer: {
     token_transfer: object<Of<'token_transfer'>>('TokenTransfer')({
@@ -135,7 +134,6 @@ export const [TransactionSummary, transactionSummary] = variants<
   ByType<StoredTransactionSummary>
 >('TransactionSummary')(typeField('type'), mined, kinds);
 
-/** Serializes the transactions of a list, with a cache of their texts. */
 export const summaryRows = serializedRows('summary', transactionSummary);
 
 /** A pending transaction as lists return it. The receipt time is in Unix seconds. */
@@ -143,14 +141,12 @@ export const [PendingSummary, pendingSummary] = variants<PendingTransaction, ByT
   'MempoolTransactionSummary',
 )(typeField('type'), pending, { ...kinds, ...onlyMined });
 
-/** Serializes the pending transactions of a list, with a cache of their texts. */
 export const pendingRows = serializedRows('pending', pendingSummary);
 
 /** Large parts that are returned only on request. A part that a transaction doesn't have is ignored. */
 export const includable = ['function_args', 'source_code', 'post_conditions', 'result'] as const;
 type Include = readonly (typeof includable)[number][];
 
-/** Fields of each type in a single transaction. */
 const wholeKinds = {
   ...kinds,
   smart_contract: {

@@ -133,7 +133,6 @@ const UNKNOWN = 'Transaction not found';
 
 const single = { tag, params: { tx_id: TxId }, notFound: UNKNOWN, etag: transaction, history: 'thing' } as const;
 
-/** Lists of the chain's transactions, single transactions, and their events. */
 export const transactions = [
   route({
     path: '/extended/v3/transactions',
@@ -246,7 +245,6 @@ const toConditions = (query: ConditionsQuery) => ({
   greatestAmount: parseAmount(query.max_amount),
 });
 
-/** Transactions of the chain that meet conditions, with the items of v3. */
 export const search = [
   route({
     path: '/stackside/v1/transactions',

@@ -28,7 +28,6 @@ const sides = fields<Move>()({
 });
 const origin = fields<Move>()({ transaction: [EventPosition, eventPosition], block: [Block, block] });
 
-/** A transfer, mint or burn of STX, in micro-STX. */
 const [StxTransfer, stxTransfer] = object<StoredStxTransfer>('StxTransfer')({
   ...sides,
   amount: [Amount, ({ amount }) => amount],
@@ -36,21 +35,18 @@ const [StxTransfer, stxTransfer] = object<StoredStxTransfer>('StxTransfer')({
   ...origin,
 });
 
-/** A transfer, mint or burn of a fungible token, in base units. */
 const [FtTransfer, ftTransfer] = object<StoredFtTransfer>('FtTransfer')({
   ...sides,
   amount: [Amount, ({ amount }) => amount],
   ...origin,
 });
 
-/** A transfer, mint or burn of an instance. */
 export const [NftMove, nftMove] = object<Move>('NftTransfer')({ ...sides, ...origin });
 
 export { ftTransfer, stxTransfer };
 
 const family = { tag: 'Principals', etag: principalTag, history: 'since' } as const;
 
-/** OpenAPI texts of the two directions. */
 const stxTexts = {
   inbound: {
     operationId: 'getPrincipalStxInbound',

@@ -21,7 +21,6 @@ interface AccessRules {
   sessions: Sessions;
 }
 
-/** Decides which caller may manage which hooks. */
 export interface Access {
   /** False with open access: every client is the operator. */
   needsKey: boolean;
@@ -51,7 +50,6 @@ const wrongHost = (): HookProblem =>
 
 const noKey = (): HookProblem => new HookProblem(401, 'Missing or invalid API key');
 
-/** The API key of a request; null without one. */
 function credentialOf({ headers }: Request): string | null {
   const bearer = /^Bearer\s+(\S+)$/i.exec(headers.get('authorization') ?? '')?.[1];
   return headers.get('x-api-key') || bearer || null;

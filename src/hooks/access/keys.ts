@@ -22,7 +22,6 @@ export interface Caller {
 /** The caller with the admin key; `consumer` has the operator's own hooks. */
 export const OPERATOR: Caller = { consumer: 'default', isOperator: true };
 
-/** A key that manages the hooks of one consumer. */
 export interface Key {
   /** SHA-256, so that all compared values have the same length. */
   digest: Uint8Array;
@@ -50,7 +49,6 @@ export function readKeys(text: string, file: string): Key[] {
 /** Reads the keys of a file. @throws OperatorError if the file can't be read */
 export const keysOf = (file: string): Key[] => readKeys(fileText(file, 'Check --hook-keys.'), file);
 
-/** The admin key, in hex. */
 const ADMIN_KEY_PATTERN = /^[0-9a-f]{64}$/;
 
 /** The name of the file in a data directory that holds the admin key. */

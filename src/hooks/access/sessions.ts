@@ -25,7 +25,6 @@
 import type { Clock } from '../../base/clock.ts';
 import type { Caller } from './keys.ts';
 
-/** Lifetime of a sign-in link in milliseconds. */
 const LINK_MS = 15 * 60_000;
 /** Milliseconds without a request after which a session ends. */
 const IDLE_MS = 24 * 3_600_000;
@@ -92,7 +91,6 @@ class Secrets {
   readonly #sessions = new Map<string, OpenSession>();
   constructor(
     readonly clock: Times,
-    /** Maximum secrets of a caller. */
     readonly maximum: number,
   ) {}
 

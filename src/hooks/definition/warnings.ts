@@ -11,7 +11,6 @@ const PRINCIPALS = new Set(['principal', 'sender', 'receiver', 'recipient', 'con
 /** The only topic of contract events. */
 const PRINT = 'print';
 
-/** Finds mistakes in the principals of a filter. */
 function* principalWarnings(filter: Filter, network: Network['kind']): Iterable<Warning> {
   for (const [name, value] of Object.entries(filter)) {
     if (typeof value !== 'string' || !PRINCIPALS.has(name)) continue;

@@ -185,9 +185,7 @@ export function dispatcher(options: DispatcherOptions) {
   }
 
   return {
-    /** The queue has a delivery that can be sent. */
     wake,
-    /** Wakes every queue that has deliveries. */
     wakeAll,
     /** Returns the row ids of deliveries that are being sent, or that wait until their results are written. */
     underWay: (): number[] => Array.from(underWay, ({ id }) => id),
@@ -244,7 +242,6 @@ function hookQueues(clock: Clock, waitEnded: () => void) {
   return {
     makeReady,
 
-    /** The queue has a delivery that can be sent. */
     wake(hookId: number, queue: QueueName): void {
       const key = keyOf(hookId, queue);
       const queueState = states.get(key);
@@ -257,7 +254,6 @@ function hookQueues(clock: Clock, waitEnded: () => void) {
       }
     },
 
-    /** Takes the next ready queue. */
     next: (): QueueState | undefined => ready.shift(),
 
     /** @param until the time that the head has to wait for; null for a wait of the queue itself */
@@ -289,12 +285,10 @@ function hookQueues(clock: Clock, waitEnded: () => void) {
       if (state !== undefined) makeReady(state);
     },
 
-    /** Forgets an empty queue. */
     drop({ hookId, queue }: QueueState): void {
       states.delete(keyOf(hookId, queue));
     },
 
-    /** Forgets all queues, and ends their waits. */
     clear(): void {
       for (const { cancel } of states.values()) cancel?.();
       states.clear();

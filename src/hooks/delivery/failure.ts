@@ -1,6 +1,5 @@
 /** Failed attempts in words, for logs, the API, the commands and the console. */
 
-/** The result of an attempt. */
 interface Outcome {
   /** Null if no answer came. */
   statusCode: number | null;

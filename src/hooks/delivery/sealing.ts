@@ -81,14 +81,12 @@ export function makeSealing(...texts: readonly string[]): Sealing {
 const UNREADABLE =
   "The signing secret can't be read with the key that this server has. Make a new secret or delete it, or have the operator give the server its key";
 
-/** Maximum consumers in a log line. */
 const MAX_LISTED = 10;
 
 export type SecretReader = ReturnType<typeof secretReader>;
 
 /** Opens the stored secrets of consumers on demand. */
 export function secretReader(stored: HookReads['secrets'], { open }: Sealing, log: HookLog) {
-  /** Consumers that the log has named. */
   let reported = new Set<string>();
 
   /** Returns whether the deliveries of a consumer can be sent: with a signature, or without a secret. */

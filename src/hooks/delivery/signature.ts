@@ -2,7 +2,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { Secrets } from '../../store/hooks/model.ts';
 
-/** Bytes of a signing secret. */
 const SECRET_BYTES = 32;
 /** Milliseconds in which both a replaced secret and the new one sign. */
 const OVERLAP_MS = 24 * 3600 * 1000;

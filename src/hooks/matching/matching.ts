@@ -73,7 +73,6 @@ const memo = decodedOnce(
   },
 );
 
-/** Makes the condition on the memo of an STX transfer. */
 function memoResidual({ equals, contains }: NonNullable<FilterOf<'stx_transfer'>['memo']>): Residual {
   const hex = equals !== undefined && /^0x([0-9a-fA-F]{2})+$/.test(equals) ? withoutPadding(equals) : null;
   return (subject) => {
@@ -94,7 +93,6 @@ const callArguments = decodedOnce(
   },
 );
 
-/** Makes the condition on an argument of a call. */
 function argumentResidual({ index, equals }: NonNullable<FilterOf<'contract_call'>['argument']>): Residual {
   const forms = new Set(serializedForms(literalOf(equals)).map(toHex));
   return (subject) => {
@@ -210,7 +208,6 @@ export class Matcher {
     return this.#hooks.size;
   }
 
-  /** Replaces the filters of a hook. */
   set(hook: number, conditions: readonly Condition[]): void {
     this.delete(hook);
     this.#hooks.set(hook, conditions);

@@ -10,7 +10,6 @@ import type { Chainhooks } from '../service.ts';
 import { type HookFamily, type HookReader, ONE_HOOK, type ReadHooks } from './family.ts';
 import { BackfillBody, BackfillResponse, serializedBackfill, Uuid } from './schemas.ts';
 
-/** Maximum unfinished backfills of a hook. */
 const MAX_BACKFILLS = 100;
 
 interface BackfillRange {

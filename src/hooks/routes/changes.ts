@@ -31,17 +31,13 @@ import {
 import { conditionsOfDefinition, type Options, parseFilters } from '../definition/definition.ts';
 import { HookProblem } from '../problem.ts';
 
-/** Name that the cursors are bound to. */
 const LIST = 'changes';
-/** Characters of changes after which a page ends. */
 const MAX_CHARACTERS = 4_000_000;
-/** Maximum pages that a thread makes at a time. */
 const MAX_PAGES = 16;
 /** Maximum streams and waiting requests of a thread. */
 export const MAX_READERS = 1_000;
 /** Maximum streams and waiting requests of a client in a thread, so that one client can't take all of them. */
 export const MAX_CLIENT_READERS = 50;
-/** Longest wait of a request, in seconds. */
 const MAX_WAIT = 30;
 /** Milliseconds after which a stream without changes sends a sign of life. */
 const KEEP_ALIVE_MS = 15_000;
@@ -233,7 +229,6 @@ export type ReaderForm = 'stream' | 'wait';
 export interface ChangeMetrics {
   opened(form: ReaderForm): void;
   closed(form: ReaderForm): void;
-  /** Counts changes that were sent. */
   sent(form: 'stream' | 'page', changes: number): void;
 }
 
@@ -252,7 +247,6 @@ interface ChangeRouteOptions extends ChangeServing {
   turns: Turns;
 }
 
-/** The dependencies that the handlers share. */
 interface ChangeContext extends Pick<ChangeRouteOptions, 'clock' | 'turns'> {
   changes: Changes;
   room: WaitingRoom;
@@ -391,7 +385,6 @@ export function changeRoutes(options: ChangeRouteOptions): readonly Route[] {
   const room = waitingRoom(() => snapshots.read((read) => read.height()), clock, Number.POSITIVE_INFINITY);
   const serving: ChangeContext = { changes, room, metrics, clock, turns };
   const inTurn = atMost(MAX_PAGES);
-  /** The readers of each client. */
   const readers = countWork();
 
   function stream(place: ChangePosition, filter: ChangeFilter, client: string, signal: AbortSignal): Streamed {

@@ -28,7 +28,6 @@ const locationTitles = {
   body: titleOf(400),
 } as const;
 
-/** Errors of the chainhook and session routes. */
 export const hookErrors: ErrorShape = {
   schema: named('ChainhookProblem', { error: Type.String(), details: Type.String() }),
   body(error) {
@@ -63,7 +62,6 @@ function namingAdminKey<T>(admit: () => T): T {
   }
 }
 
-/** The consumer of a request, and the API that answers it. */
 interface HookCaller<Api> {
   consumer: string;
   api: Api;
@@ -95,7 +93,6 @@ export const operatorAccess =
 /** Every route is served under both prefixes; the OpenAPI document has only the first. */
 export const PREFIXES = ['/chainhooks', '/chainhooks/v1'] as const;
 
-/** The declaration of routes of one chainhook. */
 export const ONE_HOOK = {
   params: { uuid: Uuid },
   notFound: 'Chainhook not found: this consumer has none with this id',

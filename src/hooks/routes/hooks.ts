@@ -204,7 +204,6 @@ const Consumers = named('Consumers', {
 /** The body of a definition, which is read field by field, so that errors name the field. */
 const AnyBody = Type.Unsafe<unknown>(Type.Object({}));
 
-/** The routes that register, list, update, enable, evaluate and delete chainhooks. */
 const registryRoutes = ({
   prefix,
   reads,
@@ -326,7 +325,6 @@ const registryRoutes = ({
   }),
 ];
 
-/** The functions that the routes call. */
 export interface HookApi extends HookCallers {
   management: Management;
   secrets: ConsumerSecrets;
@@ -335,7 +333,6 @@ export interface HookApi extends HookCallers {
   backfills: Backfills;
 }
 
-/** Creates the status route, which works without a key. */
 const status = (path: string, hidden: boolean, version: string): Route =>
   route({
     path,
