@@ -98,13 +98,7 @@ const [Call, call] = object<FoundCall, [functions: ContractFunctions | undefined
         repr: Type.String(),
       }),
     ),
-    ({ functionArgs, functionName }, functions) =>
-      typedArguments(functionArgs, functions?.get(functionName)).map(({ name, type, hex, repr }) => ({
-        name,
-        type,
-        hex,
-        repr,
-      })),
+    ({ functionArgs, functionName }, functions) => typedArguments(functionArgs, functions?.get(functionName)),
   ],
   result: [ClarityPair, ({ result }) => clarity(result)],
 });

@@ -5,7 +5,7 @@ import { fromHex, toHex } from '../../codec/hex.ts';
 import { ShapedError } from '../../http/errors.ts';
 import { notFoundText, requireWholeHistory } from '../../http/history.ts';
 import { route } from '../../http/route.ts';
-import type { FoundInForks, TransactionDetail } from '../../store/model/transaction.ts';
+import type { TransactionDetail } from '../../store/model/transaction.ts';
 import type { Reader } from '../../store/read/index-reader.ts';
 import { StxBalanceWithTotals, stxBalanceWithTotals } from '../shared/address.ts';
 import { Block, block } from '../shared/block.ts';
@@ -109,24 +109,24 @@ const minedData = (detail: TransactionDetail) => ({
   tx_type: detail.payload.type,
 });
 
-const contextOf = (read: Reader, { transaction }: FoundInForks) => ({
-  declarations: declarationsFor(read, [transaction]),
+/** Adds the whole object to an entity, if the request asks for it. */
+const found = <E extends object, M>(entity: E, withMetadata: boolean, metadata: () => M) => ({
+  found: true as const,
+  result: withMetadata ? { ...entity, metadata: metadata() } : entity,
 });
 
 function byHash(read: Reader, hash: Uint8Array, withMetadata: boolean): SearchResponse {
   const entity_id = toHex(hash);
   const inForks = read.transactions.findInForks(hash);
+  const context = () => ({ declarations: declarationsFor(read, inForks === undefined ? [] : [inForks.transaction]) });
   if (inForks?.mined) {
-    const tx_data = minedData(inForks.transaction);
-    const metadata = withMetadata ? { metadata: transaction(inForks.transaction, contextOf(read, inForks)) } : {};
-    return { found: true, result: { entity_id, entity_type: 'tx_id', tx_data, ...metadata } };
+    const entity = { entity_id, entity_type: 'tx_id' as const, tx_data: minedData(inForks.transaction) };
+    return found(entity, withMetadata, () => transaction(inForks.transaction, context()));
   }
   if (inForks !== undefined) {
     const tx_data = { tx_type: inForks.transaction.payload.type };
-    const metadata = withMetadata
-      ? { metadata: mempoolTransaction(inForks.transaction, contextOf(read, inForks)) }
-      : {};
-    return { found: true, result: { entity_id, entity_type: 'mempool_tx_id', tx_data, ...metadata } };
+    const entity = { entity_id, entity_type: 'mempool_tx_id' as const, tx_data };
+    return found(entity, withMetadata, () => mempoolTransaction(inForks.transaction, context()));
   }
   const stored = read.blocks.whole({ hash });
   if (stored === undefined)
@@ -138,36 +138,32 @@ function byHash(read: Reader, hash: Uint8Array, withMetadata: boolean): SearchRe
     burn_block_time: stored.burnBlock.time,
     height: stored.height,
   };
-  const metadata = withMetadata ? { metadata: block(stored, 'ascending') } : {};
-  return { found: true, result: { entity_id, entity_type: 'block_hash', block_data, ...metadata } };
+  const entity = { entity_id, entity_type: 'block_hash' as const, block_data };
+  return found(entity, withMetadata, () => block(stored, 'ascending'));
 }
 
 /** Finds the canonical deployment of a contract, else a pending or orphaned one, else only its transactions. */
 function byContract(read: Reader, contractId: string, withMetadata: boolean): SearchResponse | undefined {
   const deployment = read.contracts.deployment(contractId) ?? read.contracts.anyDeployment(contractId);
   const inForks = deployment && read.transactions.findInForks(deployment.txId);
+  const entity = { entity_id: contractId, entity_type: 'contract_address' as const };
   if (inForks === undefined) {
     // It may be deployed below the first block of a partial history.
-    if (read.chain.historyFrom() !== null || !read.principals.isKnown(contractId)) return undefined;
-    return { found: true, result: { entity_id: contractId, entity_type: 'contract_address' } };
+    const isUndeployed = read.chain.historyFrom() === null && read.principals.isKnown(contractId);
+    return isUndeployed ? { found: true, result: entity } : undefined;
   }
   const { txId, payload } = inForks.transaction;
-  const tx_data = {
-    ...(inForks.mined ? minedData(inForks.transaction) : { tx_type: payload.type }),
-    tx_id: toHex(txId),
-  };
-  const entity = { entity_id: contractId, entity_type: 'contract_address' as const, tx_data };
-  if (!withMetadata) return { found: true, result: entity };
-  return { found: true, result: { ...entity, metadata: foundTransaction(read, inForks) } };
+  const data = inForks.mined ? minedData(inForks.transaction) : { tx_type: payload.type };
+  const deployed = { ...entity, tx_data: { ...data, tx_id: toHex(txId) } };
+  return found(deployed, withMetadata, () => foundTransaction(read, inForks));
 }
 
 function byAddress(read: Reader, address: string, withMetadata: boolean): SearchResponse | undefined {
   if (!read.principals.isKnown(address)) return undefined;
-  const entity = { entity_id: address, entity_type: 'standard_address' as const };
-  if (!withMetadata) return { found: true, result: entity };
-  requireWholeHistory(read);
-  const history = read.principals.stxHistory(address, TIP);
-  return { found: true, result: { ...entity, metadata: stxBalanceWithTotals(history, false) } };
+  return found({ entity_id: address, entity_type: 'standard_address' as const }, withMetadata, () => {
+    requireWholeHistory(read);
+    return stxBalanceWithTotals(read.principals.stxHistory(address, TIP), false);
+  });
 }
 
 function findById(read: Reader, id: string, withMetadata: boolean): SearchResponse {

@@ -56,76 +56,55 @@ const newSecret = (): string => crypto.getRandomValues(new Uint8Array(SECRET_BYT
 type Times = Pick<Clock, 'now' | 'monotonic'>;
 
 /**
- * A moment by both clocks. It has passed if it has passed on either clock. So a wall clock that is set back doesn't prolong a
- * session, and the time of a machine's sleep counts, which the monotonic clock leaves out.
+ * Returns the milliseconds that are left of a time, 0 or less once it has passed. It has passed if it has passed on either clock.
+ * So a wall clock that is set back doesn't prolong a session, and the time of a machine's sleep counts, which the monotonic clock
+ * leaves out.
  */
-class Deadline {
-  readonly #wall: number;
-  readonly #monotonic: number;
-
-  constructor(clock: Times, milliseconds: number) {
-    this.#wall = clock.now() + milliseconds;
-    this.#monotonic = clock.monotonic() + milliseconds;
-  }
-
-  /** Milliseconds until the moment; 0 or less once it has passed. */
-  left(clock: Times): number {
-    return Math.min(this.#wall - clock.now(), Math.floor(this.#monotonic - clock.monotonic()));
-  }
+function countdown(clock: Times, milliseconds: number): () => number {
+  const [wall, monotonic] = [clock.now() + milliseconds, clock.monotonic() + milliseconds];
+  return () => Math.min(wall - clock.now(), Math.floor(monotonic - clock.monotonic()));
 }
 
 interface OpenSession {
   caller: Caller;
-  /** Time at which the session ends, even if it is used. */
-  end: Deadline;
-  /** Time at which the session ends if it isn't used. */
-  idle: Deadline;
+  /** Milliseconds until the session ends, even if it is used. */
+  end: () => number;
+  /** Milliseconds until the session ends if it isn't used. */
+  idle: () => number;
 }
 
-const leftOf = ({ end, idle }: OpenSession, clock: Times): number => Math.min(end.left(clock), idle.left(clock));
+const leftOf = ({ end, idle }: OpenSession): number => Math.min(end(), idle());
 
 const isSameCaller = (a: Caller, b: Caller): boolean => a.consumer === b.consumer && a.isOperator === b.isOperator;
 
-/** Callers by secret until the secret expires, oldest secret first. */
-class Secrets {
-  readonly #sessions = new Map<string, OpenSession>();
-  constructor(
-    readonly clock: Times,
-    readonly maximum: number,
-  ) {}
-
-  add(caller: Caller, lastsMs: number, idleMs: number): NewSecret {
-    const digests: string[] = [];
-    for (const [digest, session] of this.#sessions) {
-      if (!this.#isValid(session)) this.#sessions.delete(digest);
-      else if (isSameCaller(session.caller, caller)) digests.push(digest);
-    }
-    // Only the caller's own session ends: with a key, a client can make as many as it likes.
-    if (digests.length >= this.maximum && digests[0] !== undefined) this.#sessions.delete(digests[0]);
-    const secret = newSecret();
-    const end = new Deadline(this.clock, lastsMs);
-    this.#sessions.set(digestOf(secret), { caller, end, idle: new Deadline(this.clock, idleMs) });
-    return { secret, expiresAt: this.clock.now() + Math.min(lastsMs, idleMs) };
-  }
-
-  find(secret: string): OpenSession | null {
-    const session = this.#sessions.get(digestOf(secret));
-    return session !== undefined && this.#isValid(session) ? session : null;
-  }
-
-  remove(secret: string): void {
-    this.#sessions.delete(digestOf(secret));
-  }
-
-  #isValid(session: OpenSession): boolean {
-    return leftOf(session, this.clock) > 0;
-  }
+/** Callers by secret until the secret expires, oldest secret first. @param maximum secrets of a caller */
+function secretsOf(clock: Times, maximum: number) {
+  const sessions = new Map<string, OpenSession>();
+  return {
+    add(caller: Caller, lastsMs: number, idleMs: number): NewSecret {
+      const digests: string[] = [];
+      for (const [digest, session] of sessions) {
+        if (leftOf(session) <= 0) sessions.delete(digest);
+        else if (isSameCaller(session.caller, caller)) digests.push(digest);
+      }
+      // Only the caller's own session ends: with a key, a client can make as many as it likes.
+      if (digests.length >= maximum && digests[0] !== undefined) sessions.delete(digests[0]);
+      const secret = newSecret();
+      sessions.set(digestOf(secret), { caller, end: countdown(clock, lastsMs), idle: countdown(clock, idleMs) });
+      return { secret, expiresAt: clock.now() + Math.min(lastsMs, idleMs) };
+    },
+    find(secret: string): OpenSession | null {
+      const session = sessions.get(digestOf(secret));
+      return session !== undefined && leftOf(session) > 0 ? session : null;
+    },
+    remove: (secret: string): void => void sessions.delete(digestOf(secret)),
+  };
 }
 
 /** Makes the sessions of browsers, and the links that begin them; there are none at first. */
 export function openSessions(clock: Times) {
-  const links = new Secrets(clock, MAX_LINKS);
-  const sessions = new Secrets(clock, MAX_SESSIONS);
+  const links = secretsOf(clock, MAX_LINKS);
+  const sessions = secretsOf(clock, MAX_SESSIONS);
   return {
     /** Makes the token of a link, which signs in once. */
     link: (caller: Caller): NewSecret => links.add(caller, LINK_MS, LINK_MS),
@@ -141,8 +120,8 @@ export function openSessions(clock: Times) {
     find(secret: string): Session | null {
       const session = sessions.find(secret);
       if (session === null) return null;
-      session.idle = new Deadline(clock, IDLE_MS);
-      return { caller: session.caller, expiresAt: clock.now() + leftOf(session, clock) };
+      session.idle = countdown(clock, IDLE_MS);
+      return { caller: session.caller, expiresAt: clock.now() + leftOf(session) };
     },
     /** Ends the session with this cookie's value, if there is one. */
     end: (secret: string): void => sessions.remove(secret),
