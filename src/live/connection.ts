@@ -66,53 +66,52 @@ interface Queue {
 const sizeOf = (message: Received): number =>
   (typeof message === 'symbol' ? 0 : Math.min(message.length, MAX_TEXT)) + OVERHEAD;
 
-/** Receives the messages of connections, and handles each in its turn. @template Connection a client's connection */
-export class Inboxes<Connection extends object> {
-  readonly #turns: Turns;
-  readonly #handle: (connection: Connection, message: Received) => void;
-  readonly #waiting = new Map<Connection, Queue>();
-
-  /** @param handle handles one message of a connection; must not throw */
-  constructor(turns: Turns, handle: (connection: Connection, message: Received) => void) {
-    this.#turns = turns;
-    this.#handle = handle;
-  }
-
-  /**
-   * Handles a message at once if none waits, or else after the waiting ones.
-   * @throws MessageError if this client has too many waiting messages
-   */
-  receive(connection: Connection, message: Received): void {
-    const waiting = this.#waiting.get(connection);
-    if (waiting !== undefined) {
-      waiting.messages.push(message);
-      waiting.size += sizeOf(message);
-      if (waiting.size > MAX_WAITING)
-        throw new MessageError('a client must NOT send messages faster than they are handled');
-      return;
-    }
-    const turn = this.#turns.next();
-    if (turn === undefined) this.#handle(connection, message);
-    else void this.#later(connection, message, turn);
-  }
-
-  drop(connection: Connection): void {
-    this.#waiting.delete(connection);
-  }
+/**
+ * Receives the messages of connections, and handles each in its turn.
+ * @param handle handles one message of a connection; must not throw
+ */
+export function inboxesOf<Connection extends object>(
+  turns: Turns,
+  handle: (connection: Connection, message: Received) => void,
+) {
+  const queues = new Map<Connection, Queue>();
 
   /** Handles a message, and then the messages that arrived until its turn. Each has a separate turn. */
-  async #later(connection: Connection, first: Received, turn: Promise<void>): Promise<void> {
+  async function handleLater(connection: Connection, first: Received, turn: Promise<void>): Promise<void> {
     const waiting: Queue = { messages: [first], size: sizeOf(first) };
-    this.#waiting.set(connection, waiting);
+    queues.set(connection, waiting);
     await turn;
-    while (this.#waiting.get(connection) === waiting) {
+    while (queues.get(connection) === waiting) {
       const message = waiting.messages.shift()!;
       waiting.size -= sizeOf(message);
-      this.#handle(connection, message);
-      if (waiting.messages.length === 0) this.#waiting.delete(connection);
-      else await this.#turns.later();
+      handle(connection, message);
+      if (waiting.messages.length === 0) queues.delete(connection);
+      else await turns.later();
     }
   }
+
+  return {
+    /**
+     * Handles a message at once if none waits, or else after the waiting ones.
+     * @throws MessageError if this client has too many waiting messages
+     */
+    receive(connection: Connection, message: Received): void {
+      const waiting = queues.get(connection);
+      if (waiting !== undefined) {
+        waiting.messages.push(message);
+        waiting.size += sizeOf(message);
+        if (waiting.size > MAX_WAITING)
+          throw new MessageError('a client must NOT send messages faster than they are handled');
+        return;
+      }
+      const turn = turns.next();
+      if (turn === undefined) handle(connection, message);
+      else void handleLater(connection, message, turn);
+    },
+
+    /** Drops the waiting messages of a closed connection. */
+    drop: (connection: Connection): void => void queues.delete(connection),
+  };
 }
 
 export type ConnectionEvent = UnexpectedEvent | { event: 'client_message_refused'; protocol: Protocol; reason: string };

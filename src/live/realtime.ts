@@ -11,7 +11,7 @@ import {
   type ControlFrame,
   type CountMessages,
   connectionGuard,
-  Inboxes,
+  inboxesOf,
   type LiveMetrics,
   MAX_MESSAGE,
   MessageError,
@@ -154,7 +154,7 @@ export function startRealtime(options: RealtimeOptions): Realtime {
   /** Null before the first request for Socket.IO, so also before its first WebSocket. */
   let io: SocketIo | null = null;
   const handlersOf = (socket: Socket) => (isRpc(socket) ? rpc : io) as SocketHandlers<SocketData>;
-  const inboxes = new Inboxes<Socket>(turns, (socket, message) => {
+  const inboxes = inboxesOf<Socket>(turns, (socket, message) => {
     // The connection is closed, so its waiting messages are dropped.
     if (socket.readyState !== WebSocket.OPEN) return;
     if (typeof message === 'symbol') handlersOf(socket).receivedControlFrame(socket, message);

@@ -4,7 +4,7 @@ import { Registry } from 'prom-client';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
 import { atMost, TURN_MS, Turns, WORK_MS } from '../../src/base/turns.ts';
 import { listenHttp, stopGracefully } from '../../src/http/listener.ts';
-import { Inboxes, MAX_TEXT, MAX_WAITING } from '../../src/live/connection.ts';
+import { inboxesOf, MAX_TEXT, MAX_WAITING } from '../../src/live/connection.ts';
 import { type RealtimeEvent, startRealtime } from '../../src/live/realtime.ts';
 import { MAX_SUBSCRIPTIONS } from '../../src/live/subscriptions.ts';
 import { liveMetrics } from '../../src/metrics/requests.ts';
@@ -56,7 +56,7 @@ function clients(part: number) {
     time.works(part * TURN_MS);
     handled.push(name);
   };
-  const inboxes = new Inboxes<{ name: string }>(turns, (_, message) => handle(String(message)));
+  const inboxes = inboxesOf<{ name: string }>(turns, (_, message) => handle(String(message)));
   return {
     time,
     turns,
@@ -123,7 +123,7 @@ describe('turns', () => {
     const turns = new Turns(time.clock);
     const order: string[] = [];
     const connection = {};
-    const inboxes = new Inboxes<object>(turns, (_, message) => {
+    const inboxes = inboxesOf<object>(turns, (_, message) => {
       order.push(`${String(message)} begins`);
       // As Socket.IO's library joins a namespace.
       void Promise.resolve().then(() => process.nextTick(() => order.push(`${String(message)} ends`)));

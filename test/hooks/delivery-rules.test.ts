@@ -156,7 +156,7 @@ describe('during a request', () => {
   const backfill = async (direct: DirectHooks, url: string) => {
     const uuid = await direct.register(definition(url, everything));
     direct.feed(straight);
-    const job = await direct.trial.backfill(CONSUMER, uuid, { from: 1, to: 3, dryRun: false });
+    const job = await direct.trial.backfill(CONSUMER, uuid, { from_height: 1, to_height: 3, dry_run: false });
     const state = () => direct.trial.getBackfill(CONSUMER, uuid, job.id);
     await until(() => state().state === 'completed');
     return { uuid, job, state };
@@ -238,7 +238,7 @@ test('a backfill continues after a dead delivery, and its hook stays enabled', a
   await direct.managed.update(CONSUMER, uuid, { filters: { events: [] } });
   direct.feed(straight);
   await direct.managed.update(CONSUMER, uuid, { filters: { events: everything } });
-  const { id } = await direct.trial.backfill(CONSUMER, uuid, { from: 1, to: 8, dryRun: false });
+  const { id } = await direct.trial.backfill(CONSUMER, uuid, { from_height: 1, to_height: 8, dry_run: false });
   await until(() => job().deliveries.delivered + job().deliveries.dead === 8);
   expect(job()).toMatchObject({ state: 'completed', deliveries: { queued: 8, delivered: 7, dead: 1 } });
   expect(direct.record(uuid)).toMatchObject({ stage: 'live', status: 'streaming', interruptedReason: null });
@@ -261,7 +261,7 @@ test('a failing backfill or redelivery can be skipped, which sends the next deli
   const job = () => direct.trial.getBackfill(CONSUMER, uuid, id);
   const firstOfQueue = () => direct.deliveries(uuid).find(({ state }) => state === 'failed');
   target.answer = () => new Response('', { status: target.received.length === 1 ? 500 : 200 });
-  const { id } = await direct.trial.backfill(CONSUMER, uuid, { from: 1, to: 3, dryRun: false });
+  const { id } = await direct.trial.backfill(CONSUMER, uuid, { from_height: 1, to_height: 3, dry_run: false });
   await until(() => firstOfQueue() !== undefined && job().state === 'completed');
   const [first, second] = direct.deliveries(uuid);
   await expect(direct.log.skip(CONSUMER, uuid, second!.webhookId)).rejects.toThrow('blocks no other delivery');
@@ -285,7 +285,7 @@ test('a block that a backfill delivered is rolled back if it is orphaned', async
   const uuid = await direct.register(definition(NOWHERE, everything));
   direct.feed(forked.slice(0, third));
   await direct.managed.setEnabled(CONSUMER, uuid, true);
-  const job = await direct.trial.backfill(CONSUMER, uuid, { from: 1, to: 3, dryRun: false });
+  const job = await direct.trial.backfill(CONSUMER, uuid, { from_height: 1, to_height: 3, dry_run: false });
   await until(() => direct.trial.getBackfill(CONSUMER, uuid, job.id).state === 'completed');
   const hashes = [2, 3].map((height) => `0x${direct.ingest.history.hashAt(height)?.toHex()}`);
   direct.feed(forked.slice(third));
@@ -535,7 +535,7 @@ test("a backfill's pending deliveries of an orphaned block are cancelled, and th
   const { openOfBackfill } = deliveries;
   deliveries.openOfBackfill = (id) => (openOfBackfill(id) < 2 ? 0 : 1_000);
   target.answer = () => new Response('', { status: 503 });
-  const { id } = await direct.trial.backfill(CONSUMER, uuid, { from: 2, to: 3, dryRun: false });
+  const { id } = await direct.trial.backfill(CONSUMER, uuid, { from_height: 2, to_height: 3, dry_run: false });
   const job = () => direct.trial.getBackfill(CONSUMER, uuid, id);
   await until(() => direct.deliveries(uuid).length === 2 && direct.deliveries(uuid)[0]?.state === 'failed');
   expect(job().state).toBe('running');
@@ -570,7 +570,7 @@ test.each([200, 500])(
       requested.resolve();
       return answer.promise;
     };
-    await direct.trial.backfill(CONSUMER, uuid, { from: 3, to: 3, dryRun: false });
+    await direct.trial.backfill(CONSUMER, uuid, { from_height: 3, to_height: 3, dry_run: false });
     await requested.promise;
 
     direct.feed(forked.slice(third));
@@ -593,7 +593,7 @@ test('a redelivery of a backfill is also cancelled, and counted once', async () 
   using target = receiver();
   const [uuid = ''] = await liveAtThree(direct, target.url);
   target.answer = () => new Response('', { status: 410 });
-  const { id } = await direct.trial.backfill(CONSUMER, uuid, { from: 3, to: 3, dryRun: false });
+  const { id } = await direct.trial.backfill(CONSUMER, uuid, { from_height: 3, to_height: 3, dry_run: false });
   await until(() => direct.deliveries(uuid)[0]?.state === 'dead');
   target.answer = () => new Response('', { status: 503 });
   await direct.log.redeliver(CONSUMER, uuid, direct.deliveries(uuid)[0]!.webhookId);

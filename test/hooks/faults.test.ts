@@ -157,7 +157,7 @@ test.each([
   const uuid = await direct.register(definition(NOWHERE, everything));
   direct.feed(events);
   for (const block_height of [1, 2, 3, 4, 5, 6]) await direct.managed.evaluate(CONSUMER, uuid, { block_height });
-  await direct.trial.backfill(CONSUMER, uuid, { from: 1, to: 2, dryRun: true });
+  await direct.trial.backfill(CONSUMER, uuid, { from_height: 1, to_height: 2, dry_run: true });
   expect(read(direct, uuid)).toBeDefined();
   using db = new Database(indexPath(direct.directory), { readwrite: true });
   db.run(`UPDATE ${table} SET ${column} = 9 WHERE id = 1`);

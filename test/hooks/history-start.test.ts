@@ -37,7 +37,7 @@ test('hooks receive blocks from the first one on: live, after resuming, and in a
   await until(() => appliedHeights(later.received).length >= 3);
   expect(appliedHeights(later.received)).toEqual([3, 4, 5]);
 
-  await direct.trial.backfill(CONSUMER, backfilled, { from: 1, to: 5, dryRun: false });
+  await direct.trial.backfill(CONSUMER, backfilled, { from_height: 1, to_height: 5, dry_run: false });
   await until(() => appliedHeights(past.received).length >= 3);
   expect(appliedHeights(past.received)).toEqual([3, 4, 5]);
 });

@@ -130,7 +130,7 @@ test('backfills and upkeep run once each, on the host with the lease', async () 
   await using direct = directHooks({ lease, after: clock.after });
   const uuid = await direct.register(definition(NOWHERE, everything));
   direct.feed(events);
-  const job = await direct.trial.backfill(CONSUMER, uuid, { from: 1, to: BLOCKS, dryRun: true });
+  const job = await direct.trial.backfill(CONSUMER, uuid, { from_height: 1, to_height: BLOCKS, dry_run: true });
   const isDone = () => direct.trial.getBackfill(CONSUMER, uuid, job.id).state === 'completed';
   gain(1);
   await lose();

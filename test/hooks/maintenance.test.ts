@@ -119,7 +119,7 @@ test('a deleted hook is removed with all its deliveries and backfills', async ()
   const other = await direct.register(definition(NOWHERE, everything, started));
   feed(direct);
   setStates(direct, uuid, ['delivered', 'dead']);
-  await direct.trial.backfill(CONSUMER, uuid, { from: 1, to: 5, dryRun: true });
+  await direct.trial.backfill(CONSUMER, uuid, { from_height: 1, to_height: 5, dry_run: true });
   const { id } = direct.record(uuid);
   const others = direct.deliveries(other).length;
   await direct.managed.remove(CONSUMER, uuid);

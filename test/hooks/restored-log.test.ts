@@ -66,7 +66,7 @@ test('hooks pause with their queues and backfills, and continue where they stopp
   const idle = await direct.register(definition(NOWHERE, everything));
   const untouched = await direct.register(definition(NOWHERE, everything));
   direct.feed(blocks.slice(0, 3));
-  await trial.backfill(CONSUMER, idle, { from: 1, to: undefined, dryRun: false });
+  await trial.backfill(CONSUMER, idle, { from_height: 1, dry_run: false });
   await begin(direct);
   const stages = () => [live, idle, untouched].map((uuid) => direct.record(uuid).stage);
   expect(stages()).toEqual(['paused', 'paused_idle', 'idle']);

@@ -1,5 +1,5 @@
 /** Backfills: consumers start, read and cancel them. */
-import { Type } from '@sinclair/typebox';
+import { type Static, Type } from '@sinclair/typebox';
 import { CursorPage, cursorList, cursorQuery } from '../../http/pagination.ts';
 import { type Route, route } from '../../http/route.ts';
 import type { Cursor } from '../../store/model/page.ts';
@@ -11,14 +11,6 @@ import { type HookFamily, type HookReader, ONE_HOOK, type ReadHooks } from './fa
 import { BackfillBody, BackfillResponse, serializedBackfill, Uuid } from './schemas.ts';
 
 const MAX_BACKFILLS = 100;
-
-interface BackfillRange {
-  from: number;
-  /** The tip if undefined. */
-  to: number | undefined;
-  /** Counts the matches, but sends nothing. */
-  dryRun: boolean;
-}
 
 export type Backfills = ReturnType<typeof hookBackfills>;
 
@@ -40,9 +32,9 @@ export function hookBackfills({ commands, random }: Pick<Chainhooks, 'commands' 
     },
 
     /** @throws HookProblem 400 for the range, 404 for an unknown hook, 429 if too many backfills wait */
-    async start(consumer: string, uuid: string, { from, to: upTo, dryRun }: BackfillRange) {
+    async start(consumer: string, uuid: string, body: Static<typeof BackfillBody>) {
       const { hook, tip } = read((now) => ({ hook: idOf(now, consumer, uuid), tip: now.height() }));
-      const to = upTo ?? tip;
+      const { from_height: from, to_height: to = tip, dry_run: dryRun = false } = body;
       requireRange(from, to, tip);
       const job = random.uuid();
       await commands.run('backfill.start', { hook, job, from, to, dryRun, most: MAX_BACKFILLS });
@@ -73,12 +65,7 @@ export const backfillRoutes = ({ prefix, reads, commands }: HookFamily<{ backfil
     body: BackfillBody,
     status: 202,
     response: BackfillResponse,
-    handle: ({ params, body, caller: { consumer, api } }) =>
-      api.backfills.start(consumer, params.uuid, {
-        from: body.from_height,
-        to: body.to_height,
-        dryRun: body.dry_run ?? false,
-      }),
+    handle: ({ params, body, caller: { consumer, api } }) => api.backfills.start(consumer, params.uuid, body),
   }),
   route({
     ...reads,
