@@ -28,10 +28,10 @@ import {
   reachedLimit,
 } from './definition/definition.ts';
 import { liveHooks } from './evaluation/live-hooks.ts';
-import { type EngineTransaction, Notifications } from './evaluation/notifications.ts';
+import { type Counted, type EngineTransaction, Notifications } from './evaluation/notifications.ts';
 import { chainSteps, type Step, stepOfChange } from './evaluation/steps.ts';
 import { type FindMatches, matchesOf } from './matching/matching.ts';
-import type { HookEvent, HookLog, HookTimers } from './reporting.ts';
+import { type HookEvent, type HookLog, type HookTimers, newCounters } from './reporting.ts';
 
 /** A hook that was interrupted or has expired. A hook that its consumer disabled is not reported. */
 export interface HookStopped {
@@ -59,8 +59,9 @@ interface EngineListeners extends Pick<HookTimers, 'evaluated'> {
 
 const noListeners: EngineListeners = { queued() {}, tasksReady() {}, hookStopped() {}, recovered() {}, evaluated() {} };
 
-/** What the open transaction logs and reports to the listeners after its commit. */
+/** What the open transaction counts, logs and reports to the listeners after its commit. */
 const nothingPending = () => ({
+  counted: new Map<Counted, number>(),
   events: [] as HookEvent[],
   queues: [] as [hookId: number, queue: QueueName][],
   areTasksReady: false,
@@ -73,6 +74,8 @@ export class HookEngine implements ChainFollower, EngineTransaction {
   readonly history: ChainHistory;
   /** Null until a signed transaction names the chain. */
   readonly network: () => Network | null;
+  /** Counters since the process began. */
+  readonly counters = newCounters();
   readonly #log: HookLog;
   readonly #live: ReturnType<typeof liveHooks>;
   readonly #steps: ReturnType<typeof chainSteps>;
@@ -110,8 +113,9 @@ export class HookEngine implements ChainFollower, EngineTransaction {
 
   committed(): void {
     this.#live.committed();
-    const { events, queues, areTasksReady, stops } = this.#pending;
+    const { counted, events, queues, areTasksReady, stops } = this.#pending;
     this.#pending = nothingPending();
+    for (const [name, count] of counted) this.counters[name] += count;
     for (const event of events) this.#log(event);
     for (const [hookId, queue] of queues) this.#listeners.queued(hookId, queue);
     if (areTasksReady) this.#listeners.tasksReady();
@@ -160,6 +164,7 @@ export class HookEngine implements ChainFollower, EngineTransaction {
     // By id: deliveries are numbered in this order, and the order of hooks in memory differs between processes.
     const matches = [...live.match(block)].sort(([a], [b]) => a - b);
     live.advance(block, this.now());
+    this.count('evaluatedBlocks');
     const usedUp = new Set(records.usedUp(live.progress().evaluated));
     for (const [id, txIndexes] of matches) {
       const hook = live.get(id);
@@ -318,6 +323,7 @@ export class HookEngine implements ChainFollower, EngineTransaction {
     if (isEnabled(record)) records.leaveLive(id);
     records.setStatus(id, 'interrupted', reason, stuckDelivery);
     this.#live.exclude(id);
+    this.count('interrupted');
     this.logEvent({ event: 'hook_interrupted', uuid, name: activeHook(record).name, reason });
     this.#stop(record, 'chainhook.interrupted', reason);
   }
@@ -330,6 +336,11 @@ export class HookEngine implements ChainFollower, EngineTransaction {
   }
 
   // ── For the listeners, after the commit ──
+
+  count(name: Counted): void {
+    const { counted } = this.#pending;
+    counted.set(name, (counted.get(name) ?? 0) + 1);
+  }
 
   logEvent(event: HookEvent): void {
     this.#pending.events.push(event);

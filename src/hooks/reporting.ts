@@ -3,12 +3,19 @@ import type { UnexpectedEvent } from '../base/log-events.ts';
 import { StoreUnavailableError } from '../base/system-errors.ts';
 import { LogUnavailableError } from '../cluster/shared-log.ts';
 
-/** Makes the counters of deliveries since the process began, for metrics. */
+/** Counters of chainhooks since the process began, for metrics, at zero. */
 export const newCounters = () => ({
+  /** Number of blocks that live hooks were evaluated on. */
+  evaluatedBlocks: 0,
+  /** Blocks that matched, counted once per hook. */
+  matches: 0,
+  /** Queued deliveries that roll back blocks. */
+  rollbacks: 0,
   /** Attempts with a 2xx response. */
   delivered: 0,
   /** Attempts without a 2xx response. */
   failed: 0,
+  interrupted: 0,
   /** Attempts that were refused because the target is not allowed. */
   blockedTargets: 0,
 });

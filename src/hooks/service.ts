@@ -14,7 +14,7 @@ import { type Dispatcher, dispatcher } from './delivery/dispatcher.ts';
 import { deliveryResults, resultWriter } from './delivery/results.ts';
 import { type Sealing, secretReader } from './delivery/sealing.ts';
 import type { HookCommands, HookMachine } from './machine.ts';
-import { type HookCounters, type HookLog, type HookTimers, newCounters, untimedHooks } from './reporting.ts';
+import { type HookCounters, type HookLog, type HookTimers, untimedHooks } from './reporting.ts';
 import { retention } from './retention.ts';
 import type { PausedReason } from './routes/schemas.ts';
 import { hookTasks } from './tasks.ts';
@@ -67,7 +67,7 @@ export function startChainhooks(options: HookOptions) {
   const targets = guard ?? targetGuard(rules.targets);
 
   const { engine } = options.machine;
-  const counters = newCounters();
+  const { counters } = engine;
   const commands = commandsOf<HookCommands>(options.commander ?? ingest.commander(clock, random));
   const { alertUrl: url } = rules;
   const secrets = secretReader(store.secrets, sealing, log);

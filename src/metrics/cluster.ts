@@ -8,6 +8,10 @@ export function clusterMetrics(registry: Registry, name: string, state: () => Cl
   collected(registry, {
     stackside_host_info: ['1, with the name of this host of the cluster', () => [[{ host: name }, 1]], 'host'],
     stackside_log_position: ["Last entry of the cluster's log that this host applied", () => state().position],
+    stackside_log_head: [
+      "Newest entry of the cluster's log that this host has seen",
+      () => Math.max(state().position, state().head ?? 0),
+    ],
     stackside_log_lag_seconds: [
       "Seconds since this host last had all entries of the cluster's log; 0 if it has them",
       () => state().lagSeconds,

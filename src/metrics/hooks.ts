@@ -5,8 +5,12 @@ import type { HookGauges } from '../hooks/service.ts';
 import { collected } from './collected.ts';
 
 const counts: Readonly<Record<keyof HookCounters, readonly [name: string, help: string]>> = {
+  evaluatedBlocks: ['chainhooks_evaluated_blocks_total', 'Blocks evaluated for live chainhooks'],
+  matches: ['chainhooks_occurrences_total', 'Blocks that matched a chainhook, counted once per chainhook'],
+  rollbacks: ['chainhooks_rollbacks_total', 'Deliveries that roll back blocks'],
   delivered: ['chainhooks_deliveries_succeeded_total', 'Delivery attempts that succeeded (2xx response)'],
   failed: ['chainhooks_deliveries_failed_total', 'Delivery attempts that failed (no 2xx response)'],
+  interrupted: ['chainhooks_interrupted_total', 'Chainhooks that were interrupted'],
   blockedTargets: [
     'chainhooks_ssrf_blocked_total',
     'Delivery attempts that were not made because the target is not allowed',

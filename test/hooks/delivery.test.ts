@@ -584,7 +584,8 @@ test('the metrics count deliveries, retries and failures', async () => {
   server.feed(events);
   await server.untilDrained(uuid);
   const { occurrence_count: matches } = await server.status(uuid);
-  expect(server.hooks.counters()).toEqual({ delivered: matches, failed: 3, blockedTargets: 0 });
+  const evaluated = { evaluatedBlocks: BLOCKS, matches, rollbacks: 0, interrupted: 0 };
+  expect(server.hooks.counters()).toEqual({ ...evaluated, delivered: matches, failed: 3, blockedTargets: 0 });
   const hooks = [{ status: 'streaming', enabled: true, count: 1 }];
   expect(server.hooks.gauges()).toEqual({ pending: 0, oldestPendingSeconds: 0, hooks });
   const metrics = await server.registry.metrics();

@@ -16,12 +16,15 @@ import { declarations, type FindFunction } from './operations.ts';
 import { type MatchedBlock, type PayloadTexts, payloadText, payloadTexts, webhookId } from './payload.ts';
 import type { OrphanedBlock, Step } from './steps.ts';
 
+export type Counted = 'matches' | 'evaluatedBlocks' | 'rollbacks' | 'interrupted';
+
 /** The part of the engine that notifications use. Its listeners are notified after the commit. */
 export interface EngineTransaction {
   readonly store: HookStore;
   readonly network: () => Network | null;
   /** Unix milliseconds. */
   now(): number;
+  count(name: Counted): void;
   logEvent(event: HookEvent): void;
   /** A queue has new deliveries. */
   queued(hookId: number, queue: QueueName): void;
@@ -75,6 +78,7 @@ export class Notifications {
       records.occurred(hook.id, now, block.height);
       notification.apply.push(matched);
     }
+    this.engine.count('matches');
   }
 
   /** A block that the hook was notified of left the chain. @param txIndexes the transactions of that notification */
@@ -112,7 +116,7 @@ export class Notifications {
 
   #queueOne(notification: Notification, texts: PayloadTexts, reason: Reason, cursor: Cursor): void {
     const { engine } = this;
-    const { hook, sequence } = notification;
+    const { hook, sequence, rollback } = notification;
     const { body, problem } = this.#bodyOf(notification, texts);
     const id = engine.store.deliveries.add(
       {
@@ -133,6 +137,7 @@ export class Notifications {
       return;
     }
     this.#addToLedger(notification);
+    if (rollback.length > 0) engine.count('rollbacks');
     engine.queued(hook.id, 'live');
   }
 
