@@ -350,13 +350,13 @@ function ChartTable({ label, times, series, format, scale }: DrawnChart) {
           rows={sampleIndexes(times.length, MAX_ROWS)}
           keyOf={String}
           columns={[
-            { name: title, class: 'nowrap', cell: (index) => text(times[index] ?? 0) },
+            [title, 'nowrap', (index) => text(times[index] ?? 0)],
             ...series.map(
-              ({ name, values }): Column<number> => ({
+              ({ name, values }): Column<number> => [
                 name,
-                class: 'number',
-                cell: (index) => valueText(values[index] ?? null, format),
-              }),
+                'number',
+                (index) => valueText(values[index] ?? null, format),
+              ],
             ),
           ]}
         />

@@ -5,58 +5,50 @@ import { Ago, BlockLink, Party, Principal, TxLink } from './values.tsx';
 /** Returns the Unix seconds of a time in ISO 8601. */
 export const toUnix = (time: string): number => Date.parse(time) / 1000;
 
-export const TX_ID: Column<{ tx_id: string }> = {
-  name: 'Transaction',
-  class: 'nowrap',
-  cell: ({ tx_id: id }) => <TxLink id={id} />,
-};
-export const TRANSACTION: Column<{ transaction: { tx_id: string } }> = {
-  name: 'Transaction',
-  class: 'nowrap',
-  cell: ({ transaction }) => <TxLink id={transaction.tx_id} />,
-};
+export const TX_ID: Column<{ tx_id: string }> = ['Transaction', 'nowrap', ({ tx_id: id }) => <TxLink id={id} />];
+export const TRANSACTION: Column<{ transaction: { tx_id: string } }> = [
+  'Transaction',
+  'nowrap',
+  ({ transaction }) => <TxLink id={transaction.tx_id} />,
+];
 
-export const BLOCK: Column<{ block: { height: number } }> = {
-  name: 'Block',
-  class: 'number wide named',
-  cell: ({ block }) => <BlockLink height={block.height} />,
-};
-export const BLOCK_HEIGHT: Column<{ block_height: number }> = {
-  name: 'Block',
-  class: 'number wide named',
-  cell: ({ block_height: height }) => <BlockLink height={height} />,
-};
+export const BLOCK: Column<{ block: { height: number } }> = [
+  'Block',
+  'number wide named',
+  ({ block }) => <BlockLink height={block.height} />,
+];
+export const BLOCK_HEIGHT: Column<{ block_height: number }> = [
+  'Block',
+  'number wide named',
+  ({ block_height: height }) => <BlockLink height={height} />,
+];
 
-export const AGE: Column<{ block: { time: number } }> = {
-  name: 'Age',
-  class: 'number when',
-  cell: ({ block }) => <Ago chain time={block.time} />,
-};
-export const TIME: Column<{ time: string }> = {
-  name: 'Age',
-  class: 'number when',
-  cell: ({ time }) => <Ago chain time={toUnix(time)} />,
-};
+export const AGE: Column<{ block: { time: number } }> = [
+  'Age',
+  'number when',
+  ({ block }) => <Ago chain time={block.time} />,
+];
+export const TIME: Column<{ time: string }> = ['Age', 'number when', ({ time }) => <Ago chain time={toUnix(time)} />];
 
 /** The sender and the recipient of an asset. */
-export const FROM: Column<{ sender: string | null }> = {
-  name: 'From',
-  class: 'named',
-  cell: ({ sender }) => <Party principal={sender} nobody="minted" />,
-};
-export const TO: Column<{ recipient: string | null }> = {
-  name: 'To',
-  class: 'named',
-  cell: ({ recipient }) => <Party principal={recipient} nobody="burnt" />,
-};
+export const FROM: Column<{ sender: string | null }> = [
+  'From',
+  'named',
+  ({ sender }) => <Party principal={sender} nobody="minted" />,
+];
+export const TO: Column<{ recipient: string | null }> = [
+  'To',
+  'named',
+  ({ recipient }) => <Party principal={recipient} nobody="burnt" />,
+];
 
-export const HOLDER: Column<{ principal: string }> = {
-  name: 'Holder',
-  class: 'main',
-  cell: ({ principal }) => <Principal principal={principal} />,
-};
-export const CONTRACT: Column<{ contract_id: string }> = {
-  name: 'Contract',
-  class: 'main',
-  cell: ({ contract_id: id }) => <Principal principal={id} />,
-};
+export const HOLDER: Column<{ principal: string }> = [
+  'Holder',
+  'main',
+  ({ principal }) => <Principal principal={principal} />,
+];
+export const CONTRACT: Column<{ contract_id: string }> = [
+  'Contract',
+  'main',
+  ({ contract_id: id }) => <Principal principal={id} />,
+];

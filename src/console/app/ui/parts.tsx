@@ -178,24 +178,25 @@ export const DataPanel = <T,>({ loaded, rows, missing, facts = () => [], childre
   </Panel>
 );
 
-/** A column of a table. */
-export interface Column<Row> {
-  name: string;
-  /**
-   * Classes of the style sheet.
-   * - `number` aligns at the right; `nowrap` has one line.
-   * - `main` and `fill` take the remaining width: `main` is cut off, `fill` has several lines. Two columns with `half` share it.
-   *   `short` and `field` limit the width.
-   * - `widest`, `wide` and `medium` are hidden if the table is narrow, in this order.
-   * - In a stacked row, `main` or `first` is the first line, which `when` ends. `named` shows the label before the value.
-   */
-  class?: string;
-  cell: (row: Row) => ComponentChildren;
-  /** A longer name, shown when the pointer is over the name. */
-  title?: string;
-  /** Label in stacked rows (default: the name, without its capital letter). */
-  label?: string;
-}
+/**
+ * A column of a table: its name, classes of the style sheet, and the content of its cells.
+ * - `number` aligns at the right; `nowrap` has one line.
+ * - `main` and `fill` take the remaining width: `main` is cut off, `fill` has several lines. Two columns with `half` share it.
+ *   `short` and `field` limit the width.
+ * - `widest`, `wide` and `medium` are hidden if the table is narrow, in this order.
+ * - In a stacked row, `main` or `first` is the first line, which `when` ends. `named` shows the label before the value.
+ */
+export type Column<Row> = readonly [
+  name: string,
+  classes: string,
+  cell: (row: Row) => ComponentChildren,
+  more?: {
+    /** A longer name, shown when the pointer is over the name. */
+    title?: string;
+    /** Label in stacked rows (default: the name, without its capital letter). */
+    label?: string;
+  },
+];
 
 const lowerFirst = (text: string): string => text.charAt(0).toLowerCase() + text.slice(1);
 
@@ -218,9 +219,9 @@ export function Table<Row>({ label, columns, rows, keyOf, empty, below, stacked 
       <table aria-label={label} class={stacked ? 'stacked' : ''}>
         <thead>
           <tr>
-            {columns.map(({ name, class: classes, title }, index) => (
+            {columns.map(([name, classes, , more], index) => (
               // Keys are indexes: names may be fields that a contract chose, and may repeat.
-              <th key={index} scope="col" class={classes} title={title}>
+              <th key={index} scope="col" class={classes} title={more?.title}>
                 {name}
               </th>
             ))}
@@ -232,8 +233,8 @@ export function Table<Row>({ label, columns, rows, keyOf, empty, below, stacked 
             return (
               <Fragment key={keyOf(row)}>
                 <tr>
-                  {columns.map(({ name, class: classes, cell, label = lowerFirst(name) }, index) => (
-                    <td key={index} class={classes} data-label={label}>
+                  {columns.map(([name, classes, cell, more], index) => (
+                    <td key={index} class={classes} data-label={more?.label ?? lowerFirst(name)}>
                       {cell(row)}
                     </td>
                   ))}

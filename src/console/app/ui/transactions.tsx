@@ -46,29 +46,17 @@ export const MinedStatus = ({ status }: { status: string }) =>
 
 type Listed = ListedTransaction | ListedPending;
 
-const ACTION: Column<Listed> = {
-  name: 'Action',
-  class: 'main',
-  cell: (transaction) => <Sentence parts={action(transaction)} />,
-};
-const kind = (classes: string): Column<Listed> => ({ name: 'Type', class: classes, cell: ({ type }) => kindOf(type) });
+const ACTION: Column<Listed> = ['Action', 'main', (transaction) => <Sentence parts={action(transaction)} />];
+const kind = (classes: string): Column<Listed> => ['Type', classes, ({ type }) => kindOf(type)];
 const KIND = kind('wide nowrap');
-const SENDER: Column<Listed> = {
-  name: 'From',
-  class: 'nowrap named',
-  cell: ({ sender }) => <Principal principal={sender.address} />,
-};
-const fee = (classes: string): Column<Listed> => ({
-  name: 'Fee',
-  class: classes,
-  cell: ({ fee_rate: micro }) => <Fee micro={micro} />,
-});
+const SENDER: Column<Listed> = ['From', 'nowrap named', ({ sender }) => <Principal principal={sender.address} />];
+const fee = (classes: string): Column<Listed> => ['Fee', classes, ({ fee_rate: micro }) => <Fee micro={micro} />];
 const FEE = fee('number named');
-const status = (classes: string): Column<ListedTransaction> => ({
-  name: 'Status',
-  class: classes,
-  cell: ({ status: value }) => <MinedStatus status={value} />,
-});
+const status = (classes: string): Column<ListedTransaction> => [
+  'Status',
+  classes,
+  ({ status: value }) => <MinedStatus status={value} />,
+];
 const STATUS = status('nowrap');
 
 /** Columns of the newest transactions in a narrow panel. */
@@ -93,8 +81,8 @@ export const PENDING_COLUMNS: readonly Column<ListedPending>[] = [
   KIND,
   SENDER,
   FEE,
-  { name: 'Nonce', class: 'number wide named', cell: ({ sender }) => sender.nonce },
-  { name: 'Received', class: 'number when', cell: ({ receipt_time: time }) => <Ago time={time} /> },
+  ['Nonce', 'number wide named', ({ sender }) => sender.nonce],
+  ['Received', 'number when', ({ receipt_time: time }) => <Ago time={time} />],
   TX_ID,
 ];
 

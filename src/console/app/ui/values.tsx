@@ -307,13 +307,9 @@ export const CostTable = ({ cost }: { cost: Cost }) => (
     rows={BUDGET}
     keyOf={([name]) => name}
     columns={[
-      { name: 'Cost', cell: ([name]) => name },
-      { name: 'Used', class: 'number', cell: ([, member]) => count(cost[member]) },
-      {
-        name: 'Of tenure budget',
-        class: 'number',
-        cell: ([, member, limit]) => <Meter value={cost[member]} total={limit} />,
-      },
+      ['Cost', '', ([name]) => name],
+      ['Used', 'number', ([, member]) => count(cost[member])],
+      ['Of tenure budget', 'number', ([, member, limit]) => <Meter value={cost[member]} total={limit} />],
     ]}
   />
 );

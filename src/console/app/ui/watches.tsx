@@ -162,26 +162,18 @@ export function WatchList() {
       keyOf={({ kind, id }) => `${kind} ${id}`}
       stacked
       columns={[
-        {
-          name: 'What',
-          class: 'main',
-          cell: (watch) => (
+        [
+          'What',
+          'main',
+          (watch) => (
             <a href={watchedPath(watch)}>
               <ChainText text={watch.id} />
             </a>
           ),
-        },
-        { name: 'Kind', cell: ({ kind }) => kind },
-        {
-          name: 'New transaction',
-          class: 'named',
-          cell: ({ changed_at: time }) => <Ago time={time} none="none since" />,
-        },
-        {
-          name: 'Actions',
-          class: 'number',
-          cell: (watch) => <Button text="Remove" class="link" onClick={() => stopWatching(watch)} />,
-        },
+        ],
+        ['Kind', '', ({ kind }) => kind],
+        ['New transaction', 'named', ({ changed_at: time }) => <Ago time={time} none="none since" />],
+        ['Actions', 'number', (watch) => <Button text="Remove" class="link" onClick={() => stopWatching(watch)} />],
       ]}
     />
   );

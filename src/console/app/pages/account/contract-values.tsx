@@ -442,21 +442,16 @@ export function ContractLogs({ contract, version, query, children }: ContractLog
     if (path === '') {
       const renderValue = ({ tx_id, value, fields: parts }: ReadLog) =>
         parts === null ? <LongValue repr={value.repr} label={`Value that ${tx_id} printed`} maxLength={200} /> : null;
-      return { name, class: index === 0 ? 'fill first' : 'fill', cell: renderValue };
+      return [name, index === 0 ? 'fill first' : 'fill', renderValue];
     }
-    return {
-      name: visible(name),
-      class: `field${isNumber ? ' number' : ''}${index === 0 ? ' first' : ' named'}`,
-      cell: ({ fields: parts }) => (parts?.has(path) ? <LeafValue value={parts.get(path)!} /> : null),
-      title: visible(path),
-      label: visible(name),
-    };
+    return [
+      visible(name),
+      `field${isNumber ? ' number' : ''}${index === 0 ? ' first' : ' named'}`,
+      ({ fields: parts }) => (parts?.has(path) ? <LeafValue value={parts.get(path)!} /> : null),
+      { title: visible(path), label: visible(name) },
+    ];
   });
-  const topic: Column<ReadLog> = {
-    name: 'Topic',
-    class: 'field',
-    cell: (log) => <ChainText text={shorten(log.topic, MAX_CELL)} />,
-  };
+  const topic: Column<ReadLog> = ['Topic', 'field', (log) => <ChainText text={shorten(log.topic, MAX_CELL)} />];
   return (
     <ListPanel
       title="Logs"
@@ -470,9 +465,10 @@ export function ContractLogs({ contract, version, query, children }: ContractLog
         TX_ID,
         BLOCK_HEIGHT,
         TIME,
-        {
-          name: 'All fields',
-          cell: (log) => {
+        [
+          'All fields',
+          '',
+          (log) => {
             const key = keyOf(log);
             const isOpen = open.has(key);
             const hiddenCount = (log.fields?.size ?? 0) - columns.filter(({ path }) => log.fields?.has(path)).length;
@@ -484,7 +480,7 @@ export function ContractLogs({ contract, version, query, children }: ContractLog
               />
             );
           },
-        },
+        ],
       ]}
       below={(log) => (open.has(keyOf(log)) ? <WholeValue hex={log.value.hex} /> : null)}
     >

@@ -209,17 +209,9 @@ function Definitions({ contract, defined, api }: DefinitionsProps) {
           rows={rows}
           keyOf={({ line, name }) => `${line} ${name}`}
           columns={[
-            { name: 'Name', class: 'nowrap', cell: (row) => <DefinitionName contract={contract} definition={row} /> },
-            {
-              name: 'Definition',
-              class: 'fill',
-              cell: ({ detail }) => <code class="quiet break">{visible(detail)}</code>,
-            },
-            {
-              name: 'Line',
-              class: 'number',
-              cell: ({ line }) => <a href={`${pathTo('contract', { id: contract })}#L${line}`}>{line}</a>,
-            },
+            ['Name', 'nowrap', (row) => <DefinitionName contract={contract} definition={row} />],
+            ['Definition', 'fill', ({ detail }) => <code class="quiet break">{visible(detail)}</code>],
+            ['Line', 'number', ({ line }) => <a href={`${pathTo('contract', { id: contract })}#L${line}`}>{line}</a>],
           ]}
         />
       ))}
@@ -270,17 +262,17 @@ function ContractCalls({ contract, functions, version }: ContractCallsProps) {
       empty="No transaction matches. Calls by other contracts are not listed."
       stacked
       columns={[
-        {
-          name: 'Call',
-          class: 'main',
-          cell: (call) => (
+        [
+          'Call',
+          'main',
+          (call) => (
             <>
               <ChainText text={call.function_name} /> <Arguments values={call.function_args} />
             </>
           ),
-        },
-        { name: 'Status', class: 'nowrap', cell: ({ status }) => <MinedStatus status={status} /> },
-        { name: 'From', class: 'nowrap named', cell: ({ sender }) => <Principal principal={sender} /> },
+        ],
+        ['Status', 'nowrap', ({ status }) => <MinedStatus status={status} />],
+        ['From', 'nowrap named', ({ sender }) => <Principal principal={sender} />],
         TX_ID,
         BLOCK_HEIGHT,
         TIME,
@@ -345,10 +337,10 @@ function SameDeployer({ contract, deployer }: { contract: string; deployer: stri
       }
       stacked
       columns={[
-        {
-          name: 'Contract',
-          class: 'main',
-          cell: (deployment) => {
+        [
+          'Contract',
+          'main',
+          (deployment) => {
             const id = deployment.type === 'smart_contract' ? deployment.smart_contract.contract_id : '';
             const name = <ChainText text={contractNameOf(id)} />;
             return id === contract ? (
@@ -359,7 +351,7 @@ function SameDeployer({ contract, deployer }: { contract: string; deployer: stri
               <a href={pathTo('contract', { id })}>{name}</a>
             );
           },
-        },
+        ],
         TX_ID,
         BLOCK,
         AGE,

@@ -42,12 +42,12 @@ const countsOfDay = <Member extends string>(
   title: string,
   member: Member,
   { data }: Loaded<{ day: string }>,
-): Column<Record<Member, number>> => ({
-  name: `${title} of the day`,
-  class: 'number named',
-  cell: ({ [member]: number }) => count(number),
-  label: `${title.toLowerCase()} on ${data?.day}`,
-});
+): Column<Record<Member, number>> => [
+  `${title} of the day`,
+  'number named',
+  ({ [member]: number }) => count(number),
+  { label: `${title.toLowerCase()} on ${data?.day}` },
+];
 
 const ORDERS = [
   ['newest', 'Newest'],
@@ -91,27 +91,24 @@ export function Contracts() {
         empty={({ cursor: { next } }) => (next === null ? none : 'None on this page; see the next pages.')}
         columns={[
           CONTRACT,
-          {
-            name: 'Standard',
-            cell: ({ trait: sip }) => (sip === null ? null : <Badge tone="plain">{sip.toUpperCase()}</Badge>),
-          },
-          {
-            name: 'Deployed',
-            class: 'nowrap named',
-            cell: ({ deployment }) => (deployment === null ? null : <Ago chain time={toUnix(deployment.time)} />),
-          },
-          {
-            name: 'Block',
-            class: 'number wide named',
-            cell: ({ deployment }) => (deployment === null ? null : <BlockLink height={deployment.block_height} />),
-          },
+          ['Standard', '', ({ trait: sip }) => (sip === null ? null : <Badge tone="plain">{sip.toUpperCase()}</Badge>)],
+          [
+            'Deployed',
+            'nowrap named',
+            ({ deployment }) => (deployment === null ? null : <Ago chain time={toUnix(deployment.time)} />),
+          ],
+          [
+            'Block',
+            'number wide named',
+            ({ deployment }) => (deployment === null ? null : <BlockLink height={deployment.block_height} />),
+          ],
           countsOfDay('Calls', 'calls_of_day', contracts),
-          {
-            name: 'All calls',
-            class: 'number named',
-            cell: ({ calls }) => (calls === null ? '–' : count(calls)),
-            label: 'calls in all',
-          },
+          [
+            'All calls',
+            'number named',
+            ({ calls }) => (calls === null ? '–' : count(calls)),
+            { label: 'calls in all' },
+          ],
         ]}
       />
     </Page>
@@ -138,7 +135,7 @@ export const Tokens = () => (
 
 type Listed = Answer<'/stackside/v1/tokens/ft' | '/stackside/v1/tokens/nft'>['results'][number];
 
-const HOLDERS: Column<Listed> = { name: 'Holders', class: 'number named', cell: ({ holders }) => count(holders) };
+const HOLDERS: Column<Listed> = ['Holders', 'number named', ({ holders }) => count(holders)];
 /** Transfers, mints and burns. */
 const events = (loaded: Loaded<{ day: string }>) => countsOfDay('Events', 'transfers_of_day', loaded);
 const assetOf = ({ asset_identifier: asset }: Listed): string => asset;
@@ -159,22 +156,22 @@ function FungibleTokens() {
         keyOf={assetOf}
         empty={emptyText(order, 'fungible tokens')}
         columns={[
-          {
-            name: 'Token',
-            class: 'main',
-            cell: ({ asset_identifier: asset, name }) => (
+          [
+            'Token',
+            'main',
+            ({ asset_identifier: asset, name }) => (
               <>
                 {name === null ? null : <ChainText text={name} />} <Asset identifier={asset} />
               </>
             ),
-          },
+          ],
           HOLDERS,
           events(tokens),
-          {
-            name: 'Supply',
-            class: 'number named',
-            cell: ({ asset_identifier: asset, supply }) => <TokenAmount asset={asset} value={supply} />,
-          },
+          [
+            'Supply',
+            'number named',
+            ({ asset_identifier: asset, supply }) => <TokenAmount asset={asset} value={supply} />,
+          ],
         ]}
       />
     </>
@@ -195,11 +192,11 @@ function Collections() {
         keyOf={assetOf}
         empty={emptyText(order, 'collections')}
         columns={[
-          { name: 'Collection', class: 'main', cell: ({ asset_identifier: asset }) => <Asset identifier={asset} /> },
+          ['Collection', 'main', ({ asset_identifier: asset }) => <Asset identifier={asset} />],
           HOLDERS,
           events(collections),
-          { name: 'Tokens', class: 'number named', cell: ({ supply }) => count(supply) },
-          { name: 'Minted', class: 'number named', cell: ({ minted }) => count(minted) },
+          ['Tokens', 'number named', ({ supply }) => count(supply)],
+          ['Minted', 'number named', ({ minted }) => count(minted)],
         ]}
       />
     </>
@@ -231,13 +228,8 @@ function StxHolders() {
       empty="Nobody holds STX."
       columns={[
         HOLDER,
-        { name: 'Balance', class: 'number named', cell: ({ balance }) => <Stx micro={balance} /> },
-        {
-          name: 'Share of the supply',
-          class: 'number named',
-          cell: ({ share }) => <Meter value={share} total={1} />,
-          label: 'share',
-        },
+        ['Balance', 'number named', ({ balance }) => <Stx micro={balance} />],
+        ['Share of the supply', 'number named', ({ share }) => <Meter value={share} total={1} />, { label: 'share' }],
       ]}
     />
   );

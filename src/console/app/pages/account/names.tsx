@@ -59,9 +59,9 @@ function NamespaceNames({ namespace, fallback, all }: { namespace: string; fallb
       keyOf={({ name }) => name}
       empty="The namespace has no names."
       columns={[
-        { name: 'Name', class: 'main', cell: ({ name }) => <NameLink name={name} /> },
-        { name: 'Owner', class: 'named', cell: ({ owner }) => <Principal principal={owner} /> },
-        { name: 'Expires', class: 'named', cell: ({ lease }) => <LeaseEnd lease={lease} /> },
+        ['Name', 'main', ({ name }) => <NameLink name={name} />],
+        ['Owner', 'named', ({ owner }) => <Principal principal={owner} />],
+        ['Expires', 'named', ({ lease }) => <LeaseEnd lease={lease} />],
       ]}
     />
   );
@@ -157,6 +157,6 @@ const Subdomains = ({ name }: { name: string }) => (
     loaded={mapLoaded(useGet('/v1/names/{name}/subdomains', { name }), (results) => ({ results }))}
     keyOf={(subdomain) => subdomain}
     empty="The name has no subdomains."
-    columns={[{ name: 'Subdomain', cell: (subdomain) => <NameLink name={subdomain} /> }]}
+    columns={[['Subdomain', '', (subdomain) => <NameLink name={subdomain} />]]}
   />
 );

@@ -108,9 +108,9 @@ export function CounterpartiesTab(props: PrincipalProps) {
             empty={direction === 'sent' ? 'The account sent no STX.' : 'The account received no STX.'}
             stacked
             columns={[
-              { name: 'Account', class: 'main', cell: ({ principal }) => <Principal principal={principal} /> },
-              { name: 'Transfers', class: 'number named', cell: ({ transfers: number }) => count(number) },
-              { name: 'STX', class: 'number', cell: ({ amount }) => <Stx micro={amount} /> },
+              ['Account', 'main', ({ principal }) => <Principal principal={principal} />],
+              ['Transfers', 'number named', ({ transfers: number }) => count(number)],
+              ['STX', 'number', ({ amount }) => <Stx micro={amount} />],
             ]}
           />
         );

@@ -63,18 +63,18 @@ const AllTransactions = ({ principal, version }: PrincipalProps) => (
     empty="No transaction concerns this principal."
     stacked
     columns={[
-      { name: 'Action', class: 'main', cell: ({ transaction }) => <Sentence parts={action(transaction)} /> },
-      {
-        name: 'STX',
-        class: 'number',
-        cell: ({ balance_changes: { stx } }) =>
+      ['Action', 'main', ({ transaction }) => <Sentence parts={action(transaction)} />],
+      [
+        'STX',
+        'number',
+        ({ balance_changes: { stx } }) =>
           stx.net === '0' ? <span class="quiet">–</span> : <Stx micro={stx.net} signed />,
-      },
-      { name: 'Status', class: 'nowrap', cell: ({ transaction: { status } }) => <MinedStatus status={status} /> },
-      {
-        name: 'Direction',
-        class: 'nowrap',
-        cell: ({ transaction: { sender }, involvement, balance_changes: { stx } }) => (
+      ],
+      ['Status', 'nowrap', ({ transaction: { status } }) => <MinedStatus status={status} />],
+      [
+        'Direction',
+        'nowrap',
+        ({ transaction: { sender }, involvement, balance_changes: { stx } }) => (
           <>
             {directionOf(involvement, stx.net)}
             {involvement === 'sender' ? null : (
@@ -85,10 +85,10 @@ const AllTransactions = ({ principal, version }: PrincipalProps) => (
             )}
           </>
         ),
-      },
-      { name: 'Fee', class: 'number widest', cell: ({ transaction }) => <Fee micro={transaction.fee_rate} /> },
+      ],
+      ['Fee', 'number widest', ({ transaction }) => <Fee micro={transaction.fee_rate} />],
       TRANSACTION,
-      { name: 'Age', class: 'number when', cell: ({ transaction: { block } }) => <Ago chain time={block.time} /> },
+      ['Age', 'number when', ({ transaction: { block } }) => <Ago chain time={block.time} />],
     ]}
   />
 );
@@ -109,21 +109,21 @@ export function Transfers({ principal, direction, version }: PrincipalProps & { 
       empty={isInbound ? 'The principal received no STX.' : 'The principal sent no STX.'}
       stacked
       columns={[
-        {
-          name: isInbound ? 'From' : 'To',
-          class: 'main',
-          cell: ({ sender, recipient }) =>
+        [
+          isInbound ? 'From' : 'To',
+          'main',
+          ({ sender, recipient }) =>
             isInbound ? <Party principal={sender} nobody="minted" /> : <Party principal={recipient} nobody="burnt" />,
-        },
-        { name: 'Amount', class: 'number', cell: ({ amount }) => <Stx micro={amount} /> },
-        {
-          name: 'Memo',
-          class: 'wide short',
-          cell: ({ memo }) => {
+        ],
+        ['Amount', 'number', ({ amount }) => <Stx micro={amount} />],
+        [
+          'Memo',
+          'wide short',
+          ({ memo }) => {
             const text = memo === null ? '' : (hexToText(memo.hex) ?? memo.hex);
             return text === '' ? null : <ChainText text={text} />;
           },
-        },
+        ],
         TRANSACTION,
         BLOCK,
         AGE,
@@ -173,20 +173,20 @@ const FungibleTokens = ({ principal, version }: PrincipalProps) => (
     keyOf={({ asset_identifier: asset }) => asset}
     empty="The principal holds no fungible token."
     columns={[
-      { name: 'Token', class: 'main', cell: ({ asset_identifier: asset }) => <Asset identifier={asset} fungible /> },
-      {
-        name: 'Balance',
-        class: 'number',
-        cell: ({ asset_identifier: asset, balance }) => (
+      ['Token', 'main', ({ asset_identifier: asset }) => <Asset identifier={asset} fungible />],
+      [
+        'Balance',
+        'number',
+        ({ asset_identifier: asset, balance }) => (
           <>
             <TokenAmount asset={asset} value={balance} /> <SmallestUnit asset={asset} />
           </>
         ),
-      },
-      {
-        name: 'Transfers',
-        class: 'number medium',
-        cell: ({ asset_identifier: asset }) => (
+      ],
+      [
+        'Transfers',
+        'number medium',
+        ({ asset_identifier: asset }) => (
           <a
             href={withQuery({ [TOKEN]: asset, [CURSOR]: null })}
             aria-label={`Transfers of ${visible(tokenName(asset))}`}
@@ -194,7 +194,7 @@ const FungibleTokens = ({ principal, version }: PrincipalProps) => (
             Transfers
           </a>
         ),
-      },
+      ],
     ]}
   />
 );
@@ -207,12 +207,8 @@ const NonFungibleTokens = ({ principal, version }: PrincipalProps) => (
     keyOf={({ asset_identifier: asset, value }) => `${asset} ${value.hex}`}
     empty="The principal holds no non-fungible token."
     columns={[
-      { name: 'Token', class: 'nowrap', cell: ({ asset_identifier: asset }) => <Asset identifier={asset} /> },
-      {
-        name: 'Value',
-        class: 'fill',
-        cell: ({ asset_identifier: asset, value }) => <NftLink asset={asset} value={value} />,
-      },
+      ['Token', 'nowrap', ({ asset_identifier: asset }) => <Asset identifier={asset} />],
+      ['Value', 'fill', ({ asset_identifier: asset, value }) => <NftLink asset={asset} value={value} />],
     ]}
   />
 );
@@ -240,10 +236,10 @@ function TokenMoves({ principal, asset, version }: PrincipalProps & { asset: str
       stacked
       columns={[
         TRANSACTION,
-        {
-          name: 'Counterparty',
-          class: 'main',
-          cell: ({ sender, recipient }) => {
+        [
+          'Counterparty',
+          'main',
+          ({ sender, recipient }) => {
             const isSender = sender === principal;
             const other = isSender ? recipient : sender;
             return (
@@ -253,14 +249,14 @@ function TokenMoves({ principal, asset, version }: PrincipalProps & { asset: str
               </>
             );
           },
-        },
-        {
-          name: 'Amount',
-          class: 'number',
-          cell: ({ sender, amount }) => (
+        ],
+        [
+          'Amount',
+          'number',
+          ({ sender, amount }) => (
             <TokenAmount asset={asset} value={sender === principal ? `-${amount}` : amount} signed />
           ),
-        },
+        ],
         BLOCK,
         AGE,
       ]}

@@ -137,7 +137,7 @@ const PrincipalNames = (props: PrincipalProps) => (
     loaded={mapLoaded(useNames(props), ({ names: results }) => ({ results }))}
     keyOf={(name) => name}
     empty="The principal owns no name."
-    columns={[{ name: 'Name', cell: (name) => <NameLink name={name} /> }]}
+    columns={[['Name', '', (name) => <NameLink name={name} />]]}
   />
 );
 
@@ -176,15 +176,11 @@ function PrincipalStaking({ principal, version }: PrincipalProps) {
         empty="The principal is in no bond."
         stacked
         columns={[
-          { name: 'Bond', class: 'first', cell: ({ bond_index: bond }) => `Bond ${count(bond)}` },
-          {
-            name: 'Status',
-            class: 'nowrap',
-            cell: ({ status, active }) => <Badge tone={active ? 'ok' : 'plain'}>{words(status)}</Badge>,
-          },
-          { name: 'Enrolled by', class: 'nowrap named', cell: ({ enrollment }) => <TxLink id={enrollment.tx_id} /> },
-          { name: 'BTC', class: 'number', cell: ({ locked }) => <Btc satoshis={locked.btc} /> },
-          { name: 'STX', class: 'number', cell: ({ locked }) => <Stx micro={locked.stx} /> },
+          ['Bond', 'first', ({ bond_index: bond }) => `Bond ${count(bond)}`],
+          ['Status', 'nowrap', ({ status, active }) => <Badge tone={active ? 'ok' : 'plain'}>{words(status)}</Badge>],
+          ['Enrolled by', 'nowrap named', ({ enrollment }) => <TxLink id={enrollment.tx_id} />],
+          ['BTC', 'number', ({ locked }) => <Btc satoshis={locked.btc} />],
+          ['STX', 'number', ({ locked }) => <Stx micro={locked.stx} />],
         ]}
       />
       <p class="lead">
@@ -205,21 +201,17 @@ function CycleRewards({ principal, version }: PrincipalProps) {
       empty="The principal stacked in no cycle."
       stacked
       columns={[
-        {
-          name: 'Cycle',
-          class: 'first',
-          cell: ({ cycle }) => <a href={pathTo('staking', { cycle })}>Cycle {count(cycle)}</a>,
-        },
-        {
-          name: 'What',
-          class: 'nowrap',
-          cell: ({ pox_version: pox, type, bond_index: bond }) =>
+        ['Cycle', 'first', ({ cycle }) => <a href={pathTo('staking', { cycle })}>Cycle {count(cycle)}</a>],
+        [
+          'What',
+          'nowrap',
+          ({ pox_version: pox, type, bond_index: bond }) =>
             `${pox === 'pox1' ? 'pox' : pox.replace('pox', 'pox-')}, ${type}${bond === null ? '' : ` ${bond}`}`,
-        },
-        {
-          name: 'Paid to',
-          class: 'named',
-          cell: ({ pox_version: pox, bitcoin_address: address, pool }) => (
+        ],
+        [
+          'Paid to',
+          'named',
+          ({ pox_version: pox, bitcoin_address: address, pool }) => (
             <>
               {address !== null ? (
                 <BitcoinAddressLink address={address} />
@@ -234,14 +226,14 @@ function CycleRewards({ principal, version }: PrincipalProps) {
               )}
             </>
           ),
-        },
-        { name: 'Locked', class: 'number named', cell: ({ locked }) => <Stx micro={locked.stx} /> },
-        {
-          name: 'Earned',
-          class: 'number named',
-          cell: ({ rewards: earned }) =>
+        ],
+        ['Locked', 'number named', ({ locked }) => <Stx micro={locked.stx} />],
+        [
+          'Earned',
+          'number named',
+          ({ rewards: earned }) =>
             earned === null ? <span class="quiet">unknown</span> : <Btc satoshis={earned.btc} />,
-        },
+        ],
       ]}
     />
   );

@@ -132,17 +132,17 @@ function Holders({ asset, supply }: { asset: string; supply: string }) {
       empty="Nobody holds the token."
       columns={[
         HOLDER,
-        { name: 'Balance', class: 'number', cell: ({ balance }) => <TokenAmount asset={asset} value={balance} /> },
-        { name: 'Share', class: 'number', cell: ({ balance }) => <Meter value={shareOf(balance, supply)} total={1} /> },
-        {
-          name: 'Transfers',
-          class: 'number medium',
-          cell: ({ principal }) => (
+        ['Balance', 'number', ({ balance }) => <TokenAmount asset={asset} value={balance} />],
+        ['Share', 'number', ({ balance }) => <Meter value={shareOf(balance, supply)} total={1} />],
+        [
+          'Transfers',
+          'number medium',
+          ({ principal }) => (
             <a href={tokenMovesPath(principal, asset)} aria-label={`Transfers by ${shortPrincipal(principal)}`}>
               Transfers
             </a>
           ),
-        },
+        ],
       ]}
     />
   );
@@ -158,10 +158,10 @@ function TokenTransfers({ asset }: { asset: string }) {
       empty="The token has no transfers, mints or burns."
       stacked
       columns={[
-        { name: 'Transaction', class: 'first nowrap', cell: ({ tx_id }) => <TxLink id={tx_id} /> },
+        ['Transaction', 'first nowrap', ({ tx_id }) => <TxLink id={tx_id} />],
         FROM,
         TO,
-        { name: 'Amount', class: 'number named', cell: ({ amount }) => <TokenAmount asset={asset} value={amount} /> },
+        ['Amount', 'number named', ({ amount }) => <TokenAmount asset={asset} value={amount} />],
         BLOCK_HEIGHT,
         TIME,
       ]}
@@ -186,18 +186,14 @@ function Collection({ asset }: { asset: string }) {
         pager="offset"
         keyOf={({ value }) => value.hex}
         columns={[
-          { name: 'Token', cell: ({ value }) => <NftLink asset={asset} value={value} /> },
-          {
-            name: 'Current owner',
-            class: 'nowrap',
-            cell: ({ owner }) => (owner === null ? <Badge tone="plain">burnt</Badge> : <Principal principal={owner} />),
-          },
-          {
-            name: 'Minted to',
-            class: 'wide',
-            cell: ({ recipient }) => (recipient === null ? null : <Principal principal={recipient} />),
-          },
-          { name: 'Transaction', class: 'medium', cell: ({ transaction }) => <TxLink id={transaction.tx_id} /> },
+          ['Token', '', ({ value }) => <NftLink asset={asset} value={value} />],
+          [
+            'Current owner',
+            'nowrap',
+            ({ owner }) => (owner === null ? <Badge tone="plain">burnt</Badge> : <Principal principal={owner} />),
+          ],
+          ['Minted to', 'wide', ({ recipient }) => (recipient === null ? null : <Principal principal={recipient} />)],
+          ['Transaction', 'medium', ({ transaction }) => <TxLink id={transaction.tx_id} />],
         ]}
       />
     </>
@@ -272,7 +268,7 @@ export function Nft({ asset, value }: { asset: string; value: string }) {
         columns={[
           FROM,
           TO,
-          { name: 'Transaction', class: 'medium', cell: ({ transaction }) => <TxLink id={transaction.tx_id} /> },
+          ['Transaction', 'medium', ({ transaction }) => <TxLink id={transaction.tx_id} />],
           BLOCK,
           AGE,
         ]}

@@ -62,7 +62,7 @@ function StacksBlocks({ height, total }: { height: number; total: number }) {
       title="Stacks blocks"
       loaded={useGet('/extended/v2/burn-blocks/{height_or_hash}/blocks', params, total)}
       aside={total > BLOCKS_PER_PAGE ? <span class="quiet">the newest {BLOCKS_PER_PAGE}</span> : null}
-      columns={BLOCK_COLUMNS.filter(({ name }) => name !== 'Bitcoin block')}
+      columns={BLOCK_COLUMNS.filter(([name]) => name !== 'Bitcoin block')}
       keyOf={({ hash }) => hash}
       empty="No Stacks block was built on this Bitcoin block."
       stacked
@@ -75,12 +75,8 @@ type Output = { tx_id: string; utxo_idx: number; amount: string };
 const outputKey = ({ tx_id, utxo_idx }: Output): string => `${tx_id} ${utxo_idx}`;
 
 const OUTPUT_COLUMNS: readonly Column<Output>[] = [
-  {
-    name: 'Bitcoin transaction',
-    class: 'medium',
-    cell: ({ tx_id }) => <Hash value={tx_id} copy="Bitcoin transaction id" />,
-  },
-  { name: 'Amount', class: 'number', cell: ({ amount }) => <Btc satoshis={amount} /> },
+  ['Bitcoin transaction', 'medium', ({ tx_id }) => <Hash value={tx_id} copy="Bitcoin transaction id" />],
+  ['Amount', 'number', ({ amount }) => <Btc satoshis={amount} />],
 ];
 
 /** Renders the payouts of miners to stackers in a Bitcoin block. */
@@ -95,7 +91,7 @@ export function Payments({ height }: { height: number }) {
       keyOf={outputKey}
       empty="Miners paid nothing to stackers in this block."
       columns={[
-        { name: 'Recipient', class: 'main', cell: ({ recipient }) => <BitcoinAddressLink address={recipient} /> },
+        ['Recipient', 'main', ({ recipient }) => <BitcoinAddressLink address={recipient} />],
         ...OUTPUT_COLUMNS,
       ]}
     />
@@ -103,14 +99,10 @@ export function Payments({ height }: { height: number }) {
 }
 
 export const BITCOIN_BLOCK_COLUMNS: readonly Column<BitcoinBlockObject>[] = [
-  { name: 'Height', class: 'nowrap', cell: (block) => <BitcoinBlockLink height={block.burn_block_height} /> },
-  {
-    name: 'Hash',
-    class: 'medium',
-    cell: ({ burn_block_hash: hash }) => <Hash value={hash} to={pathTo('bitcoinBlock', { id: hash })} />,
-  },
-  { name: 'Stacks blocks', class: 'number', cell: ({ stacks_blocks: blocks }) => count(blocks.length) },
-  { name: 'Age', class: 'number', cell: ({ burn_block_time: time }) => <Ago chain time={time} /> },
+  ['Height', 'nowrap', (block) => <BitcoinBlockLink height={block.burn_block_height} />],
+  ['Hash', 'medium', ({ burn_block_hash: hash }) => <Hash value={hash} to={pathTo('bitcoinBlock', { id: hash })} />],
+  ['Stacks blocks', 'number', ({ stacks_blocks: blocks }) => count(blocks.length)],
+  ['Age', 'number', ({ burn_block_time: time }) => <Ago chain time={time} />],
 ];
 
 export const hashOfBitcoinBlock = ({ burn_block_hash: hash }: BitcoinBlockObject): string => hash;
@@ -163,10 +155,11 @@ interface ListProps {
   version: number;
 }
 
-const BITCOIN_BLOCK: Column<{ burn_block_height: number }> = {
-  name: 'Bitcoin block',
-  cell: ({ burn_block_height: height }) => <BitcoinBlockLink height={height} />,
-};
+const BITCOIN_BLOCK: Column<{ burn_block_height: number }> = [
+  'Bitcoin block',
+  '',
+  ({ burn_block_height: height }) => <BitcoinBlockLink height={height} />,
+];
 
 function Rewards({ address, version }: ListProps) {
   const { limit, offset } = offsetQuery('offset', BLOCKS_PER_PAGE);
@@ -188,10 +181,7 @@ function Rewards({ address, version }: ListProps) {
       pager="offset"
       keyOf={({ burn_block_height: height, reward_index: index }) => `${height} ${index}`}
       empty="No Bitcoin block paid a reward to this address."
-      columns={[
-        BITCOIN_BLOCK,
-        { name: 'Reward', class: 'number', cell: ({ reward_amount: amount }) => <Btc satoshis={amount} /> },
-      ]}
+      columns={[BITCOIN_BLOCK, ['Reward', 'number', ({ reward_amount: amount }) => <Btc satoshis={amount} />]]}
     />
   );
 }

@@ -137,35 +137,31 @@ function BlockSignatures({ hash }: { hash: string }) {
       keyOf={({ index }) => String(index)}
       empty="The block has no signatures: signers sign blocks since Nakamoto."
       columns={[
-        { name: '#', class: 'quiet', cell: ({ index }) => index + 1 },
-        { name: 'Signature', class: 'fill', cell: ({ signature }) => <Hash value={signature} copy="signature" /> },
+        ['#', 'quiet', ({ index }) => index + 1],
+        ['Signature', 'fill', ({ signature }) => <Hash value={signature} copy="signature" />],
       ]}
     />
   );
 }
 
 export const BLOCK_COLUMNS: readonly Column<BlockObject>[] = [
-  { name: 'Height', class: 'first nowrap', cell: ({ height }) => <BlockLink height={height} /> },
-  { name: 'Hash', cell: ({ hash }) => <Hash value={hash} to={pathTo('block', { id: hash })} /> },
-  {
-    name: 'Bitcoin block',
-    class: 'number named',
-    cell: (block) => <BitcoinBlockLink height={block.burn_block_height} />,
-    label: 'Bitcoin block',
-  },
-  {
-    name: 'Tenure',
-    class: 'number wide named',
-    cell: ({ tenure_height: tenure }) => (tenure < 0 ? '–' : count(tenure)),
-  },
-  { name: 'Transactions', class: 'number named', cell: ({ tx_count: transactions }) => count(transactions) },
-  {
-    name: 'Budget used',
-    class: 'number wide named',
-    cell: (block) => <CostShare cost={block} />,
-    title: 'Share of the execution cost that comes closest to its limit',
-  },
-  { name: 'Age', class: 'number when', cell: ({ block_time: time }) => <Ago chain time={time} /> },
+  ['Height', 'first nowrap', ({ height }) => <BlockLink height={height} />],
+  ['Hash', '', ({ hash }) => <Hash value={hash} to={pathTo('block', { id: hash })} />],
+  [
+    'Bitcoin block',
+    'number named',
+    (block) => <BitcoinBlockLink height={block.burn_block_height} />,
+    { label: 'Bitcoin block' },
+  ],
+  ['Tenure', 'number wide named', ({ tenure_height: tenure }) => (tenure < 0 ? '–' : count(tenure))],
+  ['Transactions', 'number named', ({ tx_count: transactions }) => count(transactions)],
+  [
+    'Budget used',
+    'number wide named',
+    (block) => <CostShare cost={block} />,
+    { title: 'Share of the execution cost that comes closest to its limit' },
+  ],
+  ['Age', 'number when', ({ block_time: time }) => <Ago chain time={time} />],
 ];
 
 /** Renders blocks, newest first. */

@@ -28,15 +28,11 @@ const WasCanonical = ({ was }: { was: boolean | null }) =>
   );
 
 const COLUMNS: readonly Column<ListedFork>[] = [
-  {
-    name: 'Heights',
-    class: 'first',
-    cell: (fork) => <a href={pathTo('fork', { hash: fork.index_block_hash })}>{heights(fork)}</a>,
-  },
-  { name: 'Blocks', class: 'number named', cell: ({ blocks }) => count(blocks) },
-  { name: 'On the chain', class: 'named', cell: ({ was_canonical: was }) => <WasCanonical was={was} /> },
-  { name: 'First block', class: 'wide named', cell: ({ index_block_hash: hash }) => <Hash value={hash} /> },
-  { name: 'Time', class: 'number when', cell: ({ time }) => (time === null ? '–' : <Ago chain time={time} />) },
+  ['Heights', 'first', (fork) => <a href={pathTo('fork', { hash: fork.index_block_hash })}>{heights(fork)}</a>],
+  ['Blocks', 'number named', ({ blocks }) => count(blocks)],
+  ['On the chain', 'named', ({ was_canonical: was }) => <WasCanonical was={was} />],
+  ['First block', 'wide named', ({ index_block_hash: hash }) => <Hash value={hash} />],
+  ['Time', 'number when', ({ time }) => (time === null ? '–' : <Ago chain time={time} />)],
 ];
 
 export const Forks = () => (
@@ -98,10 +94,11 @@ function Branches({ fork }: { fork: ForkObject }) {
         rows={branchRows(fork)}
         keyOf={({ height, index }) => `${height} ${index}`}
         columns={[
-          { name: 'Height', class: 'number', cell: ({ height }) => count(height) },
-          {
-            name: 'Orphaned',
-            cell: ({ orphaned }) =>
+          ['Height', 'number', ({ height }) => count(height)],
+          [
+            'Orphaned',
+            '',
+            ({ orphaned }) =>
               orphaned === null ? (
                 '–'
               ) : (
@@ -110,16 +107,17 @@ function Branches({ fork }: { fork: ForkObject }) {
                   {orphaned.was_canonical ? <Badge tone="wait">was on the chain</Badge> : null}
                 </>
               ),
-          },
-          {
-            name: 'Canonical',
-            cell: ({ canonical }) =>
+          ],
+          [
+            'Canonical',
+            '',
+            ({ canonical }) =>
               canonical === null ? (
                 '–'
               ) : (
                 <Hash value={canonical.index_block_hash} to={pathTo('block', { id: canonical.index_block_hash })} />
               ),
-          },
+          ],
         ]}
       />
     </>
@@ -136,20 +134,20 @@ const OrphanedTransactions = ({ fork }: { fork: ForkObject }) => (
     empty="The orphaned blocks have no transactions."
     stacked
     columns={[
-      { name: 'Transaction', class: 'first', cell: ({ tx_id: id }) => <TxLink id={id} /> },
-      { name: 'Type', cell: ({ type }) => kindOf(type as Parameters<typeof kindOf>[0]) },
-      { name: 'Orphaned block', class: 'number named', cell: ({ orphaned_in: { height } }) => count(height) },
-      {
-        name: 'Now',
-        class: 'named',
-        cell: ({ fate, block_height: height, status }) => (
+      ['Transaction', 'first', ({ tx_id: id }) => <TxLink id={id} />],
+      ['Type', '', ({ type }) => kindOf(type as Parameters<typeof kindOf>[0])],
+      ['Orphaned block', 'number named', ({ orphaned_in: { height } }) => count(height)],
+      [
+        'Now',
+        'named',
+        ({ fate, block_height: height, status }) => (
           <>
             <Badge tone={FATES[fate].tone}>{FATES[fate].words}</Badge>{' '}
             {height === null ? null : <BlockLink height={height} />}
             {fate === 'dropped' ? (DROP_REASONS[status ?? ''] ?? null) : null}
           </>
         ),
-      },
+      ],
     ]}
   />
 );

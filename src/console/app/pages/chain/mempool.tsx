@@ -192,17 +192,17 @@ function FeeDistribution({ type, version }: { type: (typeof TYPES)[number] | nul
       keyOf={({ from }) => String(from)}
       empty={type === null ? 'No transaction is pending.' : 'No transaction of this type is pending.'}
       columns={[
-        { name: 'Fee', class: 'half', cell: range },
-        {
-          name: 'Transactions',
-          class: 'half',
-          cell: (bar) => (
+        ['Fee', 'half', range],
+        [
+          'Transactions',
+          'half',
+          (bar) => (
             <span class="meter">
               <progress max={largest} value={bar.count} aria-hidden="true" />
               <span class="number">{count(bar.count)}</span>
             </span>
           ),
-        },
+        ],
       ]}
     />
   );
@@ -224,18 +224,18 @@ export const TypeTable = ({ stats }: { stats: Stats }) => (
     rows={TYPES}
     keyOf={(type) => type}
     columns={[
-      { name: 'Type', class: 'nowrap', cell: (type) => kindOf(type) },
-      { name: 'Pending', class: 'number', cell: (type) => count(stats.tx_type_counts[type]) },
-      { name: 'Median fee', class: 'number', cell: (type) => fee(stats.tx_simple_fee_averages[type].p50) },
-      {
-        name: 'Median size',
-        class: 'number medium',
-        cell: (type) => {
+      ['Type', 'nowrap', (type) => kindOf(type)],
+      ['Pending', 'number', (type) => count(stats.tx_type_counts[type])],
+      ['Median fee', 'number', (type) => fee(stats.tx_simple_fee_averages[type].p50)],
+      [
+        'Median size',
+        'number medium',
+        (type) => {
           const size = stats.tx_byte_sizes[type].p50;
           return size == null ? '–' : bytes(Math.round(size));
         },
-      },
-      { name: 'Median age', class: 'number medium', cell: (type) => age(stats.tx_ages[type].p50) },
+      ],
+      ['Median age', 'number medium', (type) => age(stats.tx_ages[type].p50)],
     ]}
   />
 );
@@ -262,10 +262,10 @@ export function Fees() {
           keyOf={([priority]) => priority}
           empty="No estimate: no transaction is pending."
           columns={[
-            { name: 'Priority', cell: ([, title]) => title },
-            { name: 'Any type', class: 'number', cell: ([priority]) => fee(all[priority]) },
-            { name: 'Transfer', class: 'number medium', cell: ([priority]) => estimate(transfer?.[priority]) },
-            { name: 'Contract call', class: 'number medium', cell: ([priority]) => estimate(call?.[priority]) },
+            ['Priority', '', ([, title]) => title],
+            ['Any type', 'number', ([priority]) => fee(all[priority])],
+            ['Transfer', 'number medium', ([priority]) => estimate(transfer?.[priority])],
+            ['Contract call', 'number medium', ([priority]) => estimate(call?.[priority])],
           ]}
         />
       )}

@@ -189,7 +189,7 @@ const NewestBitcoinBlocks = () => (
     label="Newest Bitcoin blocks"
     loaded={useGet('/extended/v2/burn-blocks', { limit: 6 }, tipVersion.value)}
     aside={<a href={pathTo('bitcoinBlocks')}>All</a>}
-    columns={BITCOIN_BLOCK_COLUMNS.filter(({ name }) => name !== 'Hash')}
+    columns={BITCOIN_BLOCK_COLUMNS.filter(([name]) => name !== 'Hash')}
     keyOf={hashOfBitcoinBlock}
     empty="No Bitcoin block has arrived yet."
   />

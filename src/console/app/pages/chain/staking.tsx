@@ -36,23 +36,15 @@ function Cycles() {
         empty="No cycle has begun yet."
         stacked
         columns={[
-          {
-            name: 'Cycle',
-            class: 'first',
-            cell: ({ cycle_number: cycle }) => <a href={withQuery({ cycle: String(cycle) })}>{count(cycle)}</a>,
-          },
-          { name: 'Signers', class: 'number named', cell: ({ total_signers: signers }) => count(signers) },
-          { name: 'Weight', class: 'number named', cell: ({ total_weight: weight }) => count(weight) },
-          {
-            name: 'Signers set in block',
-            class: 'number wide named',
-            cell: ({ block_height: height }) => <BlockLink height={height} />,
-          },
-          {
-            name: 'Stacked',
-            class: 'number named',
-            cell: ({ total_stacked_amount: stacked }) => <Stx micro={stacked} />,
-          },
+          [
+            'Cycle',
+            'first',
+            ({ cycle_number: cycle }) => <a href={withQuery({ cycle: String(cycle) })}>{count(cycle)}</a>,
+          ],
+          ['Signers', 'number named', ({ total_signers: signers }) => count(signers)],
+          ['Weight', 'number named', ({ total_weight: weight }) => count(weight)],
+          ['Signers set in block', 'number wide named', ({ block_height: height }) => <BlockLink height={height} />],
+          ['Stacked', 'number named', ({ total_stacked_amount: stacked }) => <Stx micro={stacked} />],
         ]}
       />
       {cycle === undefined ? null : <CycleSigners cycle={cycle} />}
@@ -84,19 +76,11 @@ function CycleSigners({ cycle }: { cycle: number }) {
       empty="The cycle has no signers."
       stacked
       columns={[
-        {
-          name: 'Signer',
-          class: 'first nowrap',
-          cell: ({ signer_address: address }) => <Principal principal={address} />,
-        },
-        { name: 'Key', class: 'wide', cell: ({ signing_key: key }) => <Hash value={key} copy="signing key" /> },
-        { name: 'Weight', class: 'number named', cell: ({ weight }) => count(weight) },
-        {
-          name: 'Share',
-          class: 'number named',
-          cell: ({ weight_percent: share }) => <Meter value={share} total={100} />,
-        },
-        { name: 'Stacked', class: 'number named', cell: ({ stacked_amount: stacked }) => <Stx micro={stacked} /> },
+        ['Signer', 'first nowrap', ({ signer_address: address }) => <Principal principal={address} />],
+        ['Key', 'wide', ({ signing_key: key }) => <Hash value={key} copy="signing key" />],
+        ['Weight', 'number named', ({ weight }) => count(weight)],
+        ['Share', 'number named', ({ weight_percent: share }) => <Meter value={share} total={100} />],
+        ['Stacked', 'number named', ({ stacked_amount: stacked }) => <Stx micro={stacked} />],
       ]}
     />
   );
@@ -109,8 +93,8 @@ const Signers = () => (
     keyOf={({ signer }) => signer}
     empty="No signer registered a key yet."
     columns={[
-      { name: 'Signer', class: 'main', cell: ({ signer }) => <Principal principal={signer} /> },
-      { name: 'Key', class: 'number', cell: ({ signer_key: key }) => <Hash value={key} copy="signing key" /> },
+      ['Signer', 'main', ({ signer }) => <Principal principal={signer} />],
+      ['Key', 'number', ({ signer_key: key }) => <Hash value={key} copy="signing key" />],
     ]}
   />
 );
@@ -134,31 +118,27 @@ function Bonds() {
         keyOf={({ index }) => String(index)}
         empty="No bond was set up yet."
         columns={[
-          {
-            name: 'Bond',
-            cell: ({ index }) => <a href={withQuery({ bond: String(index), registrations: null })}>{count(index)}</a>,
-          },
-          { name: 'Status', cell: ({ status }) => <Badge tone={BOND_TONES[status] ?? 'plain'}>{status}</Badge> },
-          {
-            name: 'Rate',
-            class: 'number medium',
-            cell: ({ parameters }) => percent(parameters.target_rate_bps, 10_000),
-          },
-          {
-            name: 'Bitcoin blocks',
-            class: 'number wide',
-            cell: ({ schedule: { activation, unlock } }) =>
+          [
+            'Bond',
+            '',
+            ({ index }) => <a href={withQuery({ bond: String(index), registrations: null })}>{count(index)}</a>,
+          ],
+          ['Status', '', ({ status }) => <Badge tone={BOND_TONES[status] ?? 'plain'}>{status}</Badge>],
+          ['Rate', 'number medium', ({ parameters }) => percent(parameters.target_rate_bps, 10_000)],
+          [
+            'Bitcoin blocks',
+            'number wide',
+            ({ schedule: { activation, unlock } }) =>
               `${count(activation.bitcoin_height)} to ${count(unlock.bitcoin_height)}`,
-          },
-          {
-            name: 'Registered',
-            class: 'number wide',
-            cell: ({ registrations }) =>
-              `${count(registrations.registered_count)} of ${count(registrations.allowed_count)}`,
-          },
-          { name: 'BTC', class: 'number', cell: ({ balances }) => <Btc satoshis={balances.locked.btc} /> },
-          { name: 'STX', class: 'number medium', cell: ({ balances }) => <Stx micro={balances.locked.stx} /> },
-          { name: 'Paid out', class: 'number wide', cell: ({ balances }) => <Btc satoshis={balances.paid_out.btc} /> },
+          ],
+          [
+            'Registered',
+            'number wide',
+            ({ registrations }) => `${count(registrations.registered_count)} of ${count(registrations.allowed_count)}`,
+          ],
+          ['BTC', 'number', ({ balances }) => <Btc satoshis={balances.locked.btc} />],
+          ['STX', 'number medium', ({ balances }) => <Stx micro={balances.locked.stx} />],
+          ['Paid out', 'number wide', ({ balances }) => <Btc satoshis={balances.paid_out.btc} />],
         ]}
       />
       {bond === undefined ? null : <Registrations bond={bond} />}
@@ -180,11 +160,11 @@ function Registrations({ bond }: { bond: number }) {
       keyOf={({ staker }) => staker}
       empty="Nobody has registered yet."
       columns={[
-        { name: 'Staker', class: 'nowrap', cell: ({ staker }) => <Principal principal={staker} /> },
-        { name: 'Signer', class: 'main medium', cell: ({ signer }) => <Principal principal={signer} /> },
-        { name: 'Lock-up', class: 'wide nowrap', cell: ({ type }) => LOCK_UPS[type] ?? type },
-        { name: 'BTC', class: 'number', cell: ({ balances }) => <Btc satoshis={balances.btc} /> },
-        { name: 'STX', class: 'number medium', cell: ({ balances }) => <Stx micro={balances.stx} /> },
+        ['Staker', 'nowrap', ({ staker }) => <Principal principal={staker} />],
+        ['Signer', 'main medium', ({ signer }) => <Principal principal={signer} />],
+        ['Lock-up', 'wide nowrap', ({ type }) => LOCK_UPS[type] ?? type],
+        ['BTC', 'number', ({ balances }) => <Btc satoshis={balances.btc} />],
+        ['STX', 'number medium', ({ balances }) => <Stx micro={balances.stx} />],
       ]}
     />
   );

@@ -114,9 +114,9 @@ export const EventTable = ({ events }: { events: readonly TransactionEvent[] }) 
     keyOf={({ event_index: index }) => String(index)}
     empty="The transaction has no events."
     columns={[
-      { name: '#', class: 'quiet number medium', cell: ({ event_index: index }) => index },
-      { name: 'Event', class: 'nowrap', cell: nameOf },
-      { name: 'Details', class: 'fill', cell: (event) => <Details event={event} /> },
+      ['#', 'quiet number medium', ({ event_index: index }) => index],
+      ['Event', 'nowrap', nameOf],
+      ['Details', 'fill', (event) => <Details event={event} />],
     ]}
   />
 );

@@ -194,11 +194,11 @@ function Balances({ transaction }: { transaction: MinedTransaction }) {
       keyOf={({ principal, asset }) => `${principal} ${asset}`}
       empty="The transaction changed no balance."
       columns={[
-        { name: 'Account', class: 'main', cell: ({ principal }) => <Principal principal={principal} /> },
-        {
-          name: 'Change, fee included',
-          class: 'number',
-          cell: ({ asset, isFungible, net }) =>
+        ['Account', 'main', ({ principal }) => <Principal principal={principal} />],
+        [
+          'Change, fee included',
+          'number',
+          ({ asset, isFungible, net }) =>
             asset === null ? (
               <Stx micro={net} signed />
             ) : (
@@ -207,7 +207,7 @@ function Balances({ transaction }: { transaction: MinedTransaction }) {
                 <ChainText text={isFungible ? tokenName(asset) : assetNameOf(asset)} />
               </span>
             ),
-        },
+        ],
       ]}
     />
   );
@@ -321,30 +321,26 @@ function ContractCall({ source, call, result, rolledBack }: CallProps) {
           keyOf={({ index }) => String(index)}
           stacked
           columns={[
-            { name: 'Argument', class: 'first nowrap', cell: ({ title }) => <ChainText text={title} /> },
-            {
-              name: 'Type',
-              class: 'nowrap short',
-              cell: ({ type }) => (
+            ['Argument', 'first nowrap', ({ title }) => <ChainText text={title} />],
+            [
+              'Type',
+              'nowrap short',
+              ({ type }) => (
                 <code class="quiet" title={type}>
                   {type}
                 </code>
               ),
-            },
-            {
-              name: 'Value',
-              class: 'half',
-              cell: ({ repr, title }) => (
+            ],
+            [
+              'Value',
+              'half',
+              ({ repr, title }) => (
                 <Copied text={repr} name={`value of ${visible(title)}`}>
                   <LongValue repr={repr} label={`Value of ${visible(title)}`} maxLength={LONG_VALUE} />
                 </Copied>
               ),
-            },
-            {
-              name: 'Serialized',
-              class: 'half',
-              cell: ({ hex, title }) => <Hash value={hex} whole copy={`hex of ${visible(title)}`} />,
-            },
+            ],
+            ['Serialized', 'half', ({ hex, title }) => <Hash value={hex} whole copy={`hex of ${visible(title)}`} />],
           ]}
         />
       )}

@@ -83,9 +83,9 @@ const Accounts = ({ state: { accounts, faucet } }: { state: State }) => (
     keyOf={({ name }) => name}
     stacked
     columns={[
-      { name: 'Name', class: 'first', cell: ({ name }) => <ChainText text={name} /> },
-      { name: 'Address', cell: ({ address }) => <Principal principal={address} copy /> },
-      { name: 'Balance', class: 'number', cell: ({ balance }) => <Stx micro={balance} /> },
+      ['Name', 'first', ({ name }) => <ChainText text={name} />],
+      ['Address', '', ({ address }) => <Principal principal={address} copy />],
+      ['Balance', 'number', ({ balance }) => <Stx micro={balance} />],
     ]}
   />
 );
@@ -102,17 +102,17 @@ function Snapshots({ state: { snapshots } }: { state: State }) {
       keyOf={({ name }) => name}
       empty="There is no snapshot yet. Take one above, and return to it at any time."
       columns={[
-        { name: 'Name', cell: ({ name }) => <ChainText text={name} /> },
-        { name: 'Block', class: 'number', cell: ({ height }) => <BlockLink height={height} /> },
-        {
-          name: '',
-          class: 'number',
-          cell: ({ name }) => (
+        ['Name', '', ({ name }) => <ChainText text={name} />],
+        ['Block', 'number', ({ height }) => <BlockLink height={height} />],
+        [
+          '',
+          'number',
+          ({ name }) => (
             <button type="button" disabled={busy} onClick={() => revert(name)}>
               Go back<span class="sr-only"> to {name}</span>
             </button>
           ),
-        },
+        ],
       ]}
     >
       <Problem text={problem} class="panel-body" />
@@ -134,11 +134,11 @@ const Contracts = () => (
     empty="No contract was deployed yet."
     columns={[
       CONTRACT,
-      {
-        name: 'Block',
-        class: 'number',
-        cell: ({ deployment }) => (deployment === null ? '–' : <BlockLink height={deployment.block_height} />),
-      },
+      [
+        'Block',
+        'number',
+        ({ deployment }) => (deployment === null ? '–' : <BlockLink height={deployment.block_height} />),
+      ],
     ]}
   />
 );
@@ -342,12 +342,8 @@ export function FailedCall({ id }: { id: string }) {
           rows={costs}
           keyOf={(cost) => cost.function}
           columns={[
-            {
-              name: 'Function',
-              class: 'main',
-              cell: (cost) => <code title={cost.function}>{contractNameOf(cost.function)}</code>,
-            },
-            { name: 'Runtime cost', class: 'number', cell: ({ runtime }) => count(runtime) },
+            ['Function', 'main', (cost) => <code title={cost.function}>{contractNameOf(cost.function)}</code>],
+            ['Runtime cost', 'number', ({ runtime }) => count(runtime)],
           ]}
         />
       )}

@@ -68,18 +68,18 @@ export function Deliveries({ hook }: { hook: string }) {
       stacked
       empty={state === null ? 'Nothing was delivered yet.' : `No delivery is ${words(state)}.`}
       columns={[
-        {
-          name: 'Blocks',
-          class: 'first',
-          cell: (delivery) => (
+        [
+          'Blocks',
+          'first',
+          (delivery) => (
             <a href={pathTo('delivery', { id: hook, delivery: delivery.id })}>{blocksOf(delivery) || delivery.id}</a>
           ),
-        },
-        { name: 'State', class: 'nowrap', cell: ({ state }) => <StateBadge state={state} /> },
-        {
-          name: 'Answer',
-          class: 'fill',
-          cell: ({ last_attempt: attempt }) =>
+        ],
+        ['State', 'nowrap', ({ state }) => <StateBadge state={state} />],
+        [
+          'Answer',
+          'fill',
+          ({ last_attempt: attempt }) =>
             attempt === null ? (
               <span class="quiet">not sent yet</span>
             ) : (
@@ -88,11 +88,11 @@ export function Deliveries({ hook }: { hook: string }) {
                 <span class="quiet">in {count(attempt.duration_ms)} ms</span>
               </>
             ),
-        },
-        { name: 'Attempts', class: 'number medium named', cell: ({ attempt_count: attempts }) => count(attempts) },
-        { name: 'Reason', class: 'medium nowrap named', cell: ({ reason }) => words(reason) },
-        { name: 'Size', class: 'number wide named', cell: ({ body_bytes: size }) => bytes(size) },
-        { name: 'Queued', class: 'number when', cell: ({ created_at: time }) => <Ago time={time} /> },
+        ],
+        ['Attempts', 'number medium named', ({ attempt_count: attempts }) => count(attempts)],
+        ['Reason', 'medium nowrap named', ({ reason }) => words(reason)],
+        ['Size', 'number wide named', ({ body_bytes: size }) => bytes(size)],
+        ['Queued', 'number when', ({ created_at: time }) => <Ago time={time} />],
       ]}
     />
   );
@@ -197,22 +197,22 @@ const Attempts = ({ attempts, source }: { attempts: readonly Attempt[]; source: 
     keyOf={({ at, duration_ms: time }) => `${at} ${time}`}
     empty="The delivery was not sent yet."
     columns={[
-      { name: 'When', class: 'nowrap', cell: ({ at }) => <Ago time={at} /> },
-      {
-        name: 'Answer',
-        class: 'nowrap',
-        cell: ({ status_code: code }) => (code === null ? <span class="quiet">none</span> : <strong>{code}</strong>),
-      },
-      {
-        name: 'Response or error',
-        class: 'fill',
-        cell: ({ status_code: code, error, response_excerpt: excerpt }) => {
+      ['When', 'nowrap', ({ at }) => <Ago time={at} />],
+      [
+        'Answer',
+        'nowrap',
+        ({ status_code: code }) => (code === null ? <span class="quiet">none</span> : <strong>{code}</strong>),
+      ],
+      [
+        'Response or error',
+        'fill',
+        ({ status_code: code, error, response_excerpt: excerpt }) => {
           const text = error ?? (excerpt || statusReason(code ?? 0));
           return <code class="break">{visible(text) || <span class="quiet">nothing</span>}</code>;
         },
-      },
-      { name: 'Time', class: 'number medium', cell: ({ duration_ms: time }) => `${count(time)} ms` },
-      { name: 'Host', class: 'wide', cell: ({ url_host: host }) => <code>{host}</code> },
+      ],
+      ['Time', 'number medium', ({ duration_ms: time }) => `${count(time)} ms`],
+      ['Host', 'wide', ({ url_host: host }) => <code>{host}</code>],
     ]}
   />
 );

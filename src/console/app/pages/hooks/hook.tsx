@@ -232,36 +232,32 @@ function Backfills({ hook }: { hook: string }) {
         empty="No past blocks were delivered yet."
         stacked
         columns={[
-          {
-            name: 'Blocks',
-            class: 'first nowrap',
-            cell: ({ from_height: from, to_height: to }) => `${count(from)} to ${count(to)}`,
-          },
-          {
-            name: 'State',
-            class: 'nowrap',
-            cell: ({ state, dry_run: dry }) => (
+          ['Blocks', 'first nowrap', ({ from_height: from, to_height: to }) => `${count(from)} to ${count(to)}`],
+          [
+            'State',
+            'nowrap',
+            ({ state, dry_run: dry }) => (
               <>
                 <Badge tone={BACKFILL_TONES[state]}>{state}</Badge> {dry ? <span class="quiet">dry run</span> : null}
               </>
             ),
-          },
-          {
-            name: 'Searched',
-            class: 'number named',
-            cell: ({ from_height: from, to_height: to, next_height: next }) => (
+          ],
+          [
+            'Searched',
+            'number named',
+            ({ from_height: from, to_height: to, next_height: next }) => (
               <Meter value={next - from} total={to - from + 1} />
             ),
-          },
-          { name: 'Matches', class: 'number medium named', cell: ({ matched_blocks: blocks }) => count(blocks) },
-          { name: 'Delivered', class: 'number medium named', cell: ({ deliveries }) => count(deliveries.delivered) },
-          { name: 'Created', class: 'number wide when', cell: ({ created_at: time }) => <Ago time={time} /> },
-          {
-            name: 'Actions',
-            class: 'number',
-            cell: ({ id, state }) =>
+          ],
+          ['Matches', 'number medium named', ({ matched_blocks: blocks }) => count(blocks)],
+          ['Delivered', 'number medium named', ({ deliveries }) => count(deliveries.delivered)],
+          ['Created', 'number wide when', ({ created_at: time }) => <Ago time={time} />],
+          [
+            'Actions',
+            'number',
+            ({ id, state }) =>
               state === 'queued' || state === 'running' ? <Button text="Cancel" onClick={() => cancel(id)} /> : null,
-          },
+          ],
         ]}
       />
     </>

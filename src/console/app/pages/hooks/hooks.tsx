@@ -141,20 +141,12 @@ function HookList({ consumer }: { consumer: string | null }) {
         return line === null ? null : <span class="problem small">{line}</span>;
       }}
       columns={[
-        { name: 'Name', class: 'main', cell: (hook) => <HookLink hook={hook} /> },
-        { name: 'Status', class: 'nowrap', cell: (hook) => <HealthBadge hook={hook} /> },
-        {
-          name: 'Receiver',
-          class: 'wide nowrap',
-          cell: ({ definition }) => <code>{hostOf(definition.action.url)}</code>,
-        },
-        { name: 'Waiting', class: 'number', cell: ({ status }) => count(status.pending_deliveries) },
-        {
-          name: 'Last delivery',
-          class: 'number medium',
-          cell: ({ status }) => <Ago time={status.last_delivery_at} none="none" />,
-        },
-        { name: 'Matches', class: 'number wide', cell: ({ status }) => count(status.occurrence_count) },
+        ['Name', 'main', (hook) => <HookLink hook={hook} />],
+        ['Status', 'nowrap', (hook) => <HealthBadge hook={hook} />],
+        ['Receiver', 'wide nowrap', ({ definition }) => <code>{hostOf(definition.action.url)}</code>],
+        ['Waiting', 'number', ({ status }) => count(status.pending_deliveries)],
+        ['Last delivery', 'number medium', ({ status }) => <Ago time={status.last_delivery_at} none="none" />],
+        ['Matches', 'number wide', ({ status }) => count(status.occurrence_count)],
       ]}
     />
   );

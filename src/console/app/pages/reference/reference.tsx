@@ -36,11 +36,11 @@ const Method = ({ method }: { method: string }) => (
 );
 
 const COLUMNS: readonly Column<Operation>[] = [
-  { name: 'Method', cell: ({ method }) => <Method method={method} /> },
-  {
-    name: 'Path',
-    class: 'first',
-    cell: ({ id, path, isDeprecated }) => (
+  ['Method', '', ({ method }) => <Method method={method} />],
+  [
+    'Path',
+    'first',
+    ({ id, path, isDeprecated }) => (
       <>
         <a class="mono break" href={pathTo('operation', { operation: id })}>
           {path}
@@ -48,8 +48,8 @@ const COLUMNS: readonly Column<Operation>[] = [
         {isDeprecated ? <span class="badge">deprecated</span> : null}
       </>
     ),
-  },
-  { name: 'Summary', class: 'half', cell: ({ summary }) => summary },
+  ],
+  ['Summary', 'half', ({ summary }) => summary],
 ];
 
 const anchorOf = (tag: string): string => tag.replaceAll(/\W+/g, '-');

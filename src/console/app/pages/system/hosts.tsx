@@ -82,20 +82,16 @@ const Cluster = ({ log, self }: { log: Log; self: string }) => (
       keyOf={({ name }) => name}
       empty="No host has reported yet."
       columns={[
-        {
-          name: 'Host',
-          class: 'break',
-          cell: ({ name }) => [name, name === self ? <span class="quiet"> (this one)</span> : null],
-        },
-        { name: 'State', class: 'nowrap', cell: (host) => <HostBadge host={host} /> },
-        { name: 'Entry', class: 'number medium', cell: ({ entry }) => count(entry) },
-        {
-          name: 'Lag',
-          class: 'number medium',
-          cell: ({ behind, lag_seconds: lag }) => (lag === 0 ? '–' : `${plural(behind, 'entry')}, ${duration(lag)}`),
-        },
-        { name: 'Version', class: 'wide break', cell: ({ version }) => version },
-        { name: 'Seen', class: 'nowrap', cell: ({ seen_seconds_ago: seconds }) => ago(seconds) },
+        ['Host', 'break', ({ name }) => [name, name === self ? <span class="quiet"> (this one)</span> : null]],
+        ['State', 'nowrap', (host) => <HostBadge host={host} />],
+        ['Entry', 'number medium', ({ entry }) => count(entry)],
+        [
+          'Lag',
+          'number medium',
+          ({ behind, lag_seconds: lag }) => (lag === 0 ? '–' : `${plural(behind, 'entry')}, ${duration(lag)}`),
+        ],
+        ['Version', 'wide break', ({ version }) => version],
+        ['Seen', 'nowrap', ({ seen_seconds_ago: seconds }) => ago(seconds)],
       ]}
     />
     <div class="grid">

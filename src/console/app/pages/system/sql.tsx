@@ -214,11 +214,11 @@ function Rows({ result }: { result: QueryResult['result'] }) {
         rows={result.rows.map((values, number) => ({ values, number }))}
         keyOf={({ number }) => String(number)}
         columns={result.columns.map(
-          (name, index): Column<{ values: SqlValue[] }> => ({
-            name: visible(name),
-            class: numeric[index] === true ? 'number' : '',
-            cell: ({ values }) => <Cell column={name} value={values[index] ?? null} />,
-          }),
+          (name, index): Column<{ values: SqlValue[] }> => [
+            visible(name),
+            numeric[index] === true ? 'number' : '',
+            ({ values }) => <Cell column={name} value={values[index] ?? null} />,
+          ],
         )}
       />
     </Scrollable>

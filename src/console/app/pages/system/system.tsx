@@ -116,20 +116,16 @@ function Alerts() {
         empty="The rules are evaluated each minute, first a minute after the start."
         stacked
         columns={[
-          { name: 'Alert', class: 'first fill break', cell: (alert) => <AlertText alert={alert} /> },
-          {
-            name: 'State',
-            class: 'nowrap when',
-            cell: ({ state }) => <Badge tone={ALERT_STATES[state][0]}>{ALERT_STATES[state][1]}</Badge>,
-          },
-          { name: 'Fires if', class: 'nowrap named', cell: (alert) => <Threshold alert={alert} /> },
-          {
-            name: 'Now',
-            class: 'named',
-            cell: ({ values }) => (values.length === 0 ? '–' : values.map(presentText).join('; ')),
-          },
-          { name: 'Severity', class: 'wide', cell: ({ severity }) => severity },
-          { name: 'Since', class: 'nowrap named', cell: ({ since }) => (since === null ? '–' : <Ago time={since} />) },
+          ['Alert', 'first fill break', (alert) => <AlertText alert={alert} />],
+          [
+            'State',
+            'nowrap when',
+            ({ state }) => <Badge tone={ALERT_STATES[state][0]}>{ALERT_STATES[state][1]}</Badge>,
+          ],
+          ['Fires if', 'nowrap named', (alert) => <Threshold alert={alert} />],
+          ['Now', 'named', ({ values }) => (values.length === 0 ? '–' : values.map(presentText).join('; '))],
+          ['Severity', 'wide', ({ severity }) => severity],
+          ['Since', 'nowrap named', ({ since }) => (since === null ? '–' : <Ago time={since} />)],
         ]}
       />
     </>
@@ -190,8 +186,8 @@ function Settings() {
               keyOf={({ name }) => name}
               empty="The server has no listeners."
               columns={[
-                { name: 'For', class: 'nowrap', cell: ({ name }) => name },
-                { name: 'Address', class: 'fill', cell: ({ url }) => <code class="break">{url}</code> },
+                ['For', 'nowrap', ({ name }) => name],
+                ['Address', 'fill', ({ url }) => <code class="break">{url}</code>],
               ]}
             />
             <div class="form row">
@@ -223,20 +219,20 @@ function Settings() {
                 rows={shownSettings.filter((setting) => setting.group === group)}
                 keyOf={({ name }) => name}
                 columns={[
-                  {
-                    name: 'Setting',
-                    class: 'half',
-                    cell: ({ name, help }) => (
+                  [
+                    'Setting',
+                    'half',
+                    ({ name, help }) => (
                       <>
                         <code class="break">{name}</code>
                         <div class="quiet tiny">{help}</div>
                       </>
                     ),
-                  },
-                  {
-                    name: 'Value and source',
-                    class: 'fill',
-                    cell: ({ value, source, source_name: name }) => (
+                  ],
+                  [
+                    'Value and source',
+                    'fill',
+                    ({ value, source, source_name: name }) => (
                       <>
                         <span class={value === null ? 'quiet' : 'break'}>{visible(value ?? 'none')}</span>
                         <div class="quiet tiny">
@@ -245,7 +241,7 @@ function Settings() {
                         </div>
                       </>
                     ),
-                  },
+                  ],
                 ]}
               />
             ))}
@@ -374,12 +370,8 @@ function Findings({ findings }: Pick<Check, 'findings'>) {
           rows={failures}
           keyOf={({ name }) => name}
           columns={[
-            { name: 'Check', cell: ({ name }) => name },
-            {
-              name: 'Problem',
-              class: 'fill break',
-              cell: ({ problems }) => problems.map((problem) => <div key={problem}>{problem}</div>),
-            },
+            ['Check', '', ({ name }) => name],
+            ['Problem', 'fill break', ({ problems }) => problems.map((problem) => <div key={problem}>{problem}</div>)],
           ]}
         />
       )}
@@ -405,11 +397,11 @@ function Sizes({ sizes }: Pick<Tables, 'sizes'>) {
         keyOf={({ name }) => name}
         empty="Nothing was measured yet."
         columns={[
-          { name: 'Table', class: 'break', cell: ({ name }) => <code>{name}</code> },
-          { name: 'Rows', class: 'number medium', cell: ({ all, indexes }) => bytes(all - indexes) },
-          { name: 'Indexes', class: 'number medium', cell: ({ indexes }) => bytes(indexes) },
-          { name: 'Total', class: 'number', cell: ({ all }) => bytes(all) },
-          { name: 'Share', class: 'number', cell: ({ all }) => percent(all, total) },
+          ['Table', 'break', ({ name }) => <code>{name}</code>],
+          ['Rows', 'number medium', ({ all, indexes }) => bytes(all - indexes)],
+          ['Indexes', 'number medium', ({ indexes }) => bytes(indexes)],
+          ['Total', 'number', ({ all }) => bytes(all)],
+          ['Share', 'number', ({ all }) => percent(all, total)],
         ]}
       />
       {others.length === 0 ? null : (
@@ -524,11 +516,11 @@ function LogTable({ recent }: { recent: Log['recent'] }) {
       empty={recent.length === 0 ? 'Nothing was logged yet.' : 'No event matches.'}
       stacked
       columns={[
-        { name: 'When', class: 'when nowrap', cell: ({ at }) => <Ago time={at} /> },
-        { name: 'Level', cell: ({ level }) => <Badge tone={LEVEL_TONES[level] ?? 'plain'}>{level}</Badge> },
-        { name: 'Event', class: 'first nowrap', cell: ({ event }) => words(event) },
-        { name: 'Thread', class: 'wide nowrap', cell: threadName },
-        { name: 'Fields', class: 'fill half', cell: (event) => <LogFields event={event} /> },
+        ['When', 'when nowrap', ({ at }) => <Ago time={at} />],
+        ['Level', '', ({ level }) => <Badge tone={LEVEL_TONES[level] ?? 'plain'}>{level}</Badge>],
+        ['Event', 'first nowrap', ({ event }) => words(event)],
+        ['Thread', 'wide nowrap', threadName],
+        ['Fields', 'fill half', (event) => <LogFields event={event} />],
       ]}
     >
       <div class="panel-body form row">
