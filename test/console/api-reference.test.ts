@@ -5,7 +5,6 @@ import {
   exampleOf,
   fieldsOf,
   isMatch,
-  jsonTokens,
   limitsText,
   type Operation,
   readReference,
@@ -123,16 +122,4 @@ test('a body is sent as JSON, and quoted in the curl command', () => {
   -d '{"name":"it'\''s"}'`,
   );
   expect(toRequest(operationOf('registerChainhook'), empty).body).toBeNull();
-});
-
-test('the tokens of a JSON text are together the text, and names of members differ from strings', () => {
-  const text = JSON.stringify({ a: 'b:"', c: [1.5e3, null] }, null, 2);
-  const tokens = jsonTokens(text);
-  expect(tokens.map((token) => token.text).join('')).toBe(text);
-  expect(tokens.filter(({ kind }) => kind === 'keyword').map((token) => token.text)).toEqual(['"a"', '"c"']);
-  expect(
-    jsonTokens('id,"x\n')
-      .map((token) => token.text)
-      .join(''),
-  ).toBe('id,"x\n');
 });

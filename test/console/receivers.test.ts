@@ -1,9 +1,9 @@
 /** Runs the console's sample receivers: each accepts signed deliveries, and nothing else. */
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Language, receivers, sourceTokens } from '../../src/console/app/chain/receivers.ts';
+import { type Language, receivers } from '../../src/console/app/chain/receivers.ts';
 import { newSecret, signatureHeader, signingSecret } from '../../src/hooks/delivery/signature.ts';
 
 const secret = newSecret();
@@ -160,16 +160,3 @@ test.skipIf(!hasCurl)(
     expect(await answer(newSecret())).toBe('HTTP/1.1 401 Unauthorized');
   },
 );
-
-describe('the highlighted source', () => {
-  test.each(Object.keys(receivers) as Language[])('in %s keeps its text', (language) => {
-    const tokens = sourceTokens(language);
-    expect(tokens.map(({ text }) => text).join('')).toBe(receivers[language].source);
-    const kinds = new Set(tokens.map(({ kind }) => kind));
-    expect(['comment', 'string', 'keyword', 'space', 'name'].filter((kind) => !kinds.has(kind as 'name'))).toEqual([]);
-    const comments = tokens.filter(({ kind }) => kind === 'comment').map(({ text }) => text);
-    expect(comments.filter((text) => !/^(\/\/|\/\*\*|#) ?\S/.test(text))).toEqual([]);
-    // A `#` or `//` in a string or an expansion doesn't start a comment.
-    expect(tokens.filter(({ kind, text }) => kind === 'name' && text === '//')).toEqual([]);
-  });
-});

@@ -1,6 +1,5 @@
 /** The server's OpenAPI document in the form that the API reference shows, and the requests of its forms. */
 import { urlOf } from '../api/api.ts';
-import { type Token, tokenizeBy } from './clarity.ts';
 import { hasWords } from './format.ts';
 
 /** A JSON schema, with the keywords that the document uses. */
@@ -253,9 +252,3 @@ export function toCurl({ method, path, headers, body }: Request, origin: string)
     ...(body === null ? [] : [`-d ${shellQuote(body)}`]),
   ].join(' \\\n  ');
 }
-
-const JSON_TOKEN =
-  /(?<keyword>"(?:[^"\\]|\\.)*"(?=\s*:))|(?<string>"(?:[^"\\]|\\.)*")|(?<number>-?\d[\d.eE+-]*)|(?<constant>true|false|null)|(?<paren>[{}[\],:])|(?<space>\s+|[\s\S])/g;
-
-/** Splits a JSON text into tokens. Together, they are the text. */
-export const jsonTokens = (text: string): Token[] => tokenizeBy(JSON_TOKEN, text, () => 'name');

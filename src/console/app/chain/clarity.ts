@@ -29,20 +29,12 @@ const CONSTANTS = new Set(
 /** Maximum characters of a text to split into tokens. The rest of a longer text is one token. */
 const MAX_HIGHLIGHTED = 200_000;
 
-/**
- * Splits a text into tokens. Together, they are the text.
- * @param pattern matches any text; each of its alternatives is a group with the name of a kind
- * @param kindOf returns the kind of a name
- */
-export const tokenizeBy = (pattern: RegExp, text: string, kindOf: (name: string) => TokenKind): Token[] =>
-  Array.from(text.matchAll(pattern), ({ groups = {} }) => {
-    const [kind, part] = Object.entries(groups).find(([, match]) => match !== undefined) as [TokenKind, string];
-    return { kind: kind === 'name' ? kindOf(part) : kind, text: part };
-  });
-
 /** Splits a Clarity text into tokens. Together, they are the text. */
 export function tokenize(text: string): Token[] {
-  const tokens = tokenizeBy(TOKEN, text.slice(0, MAX_HIGHLIGHTED), kindOfName);
+  const tokens = Array.from(text.slice(0, MAX_HIGHLIGHTED).matchAll(TOKEN), ({ groups = {} }): Token => {
+    const [kind, part] = Object.entries(groups).find(([, match]) => match !== undefined) as [TokenKind, string];
+    return { kind: kind === 'name' ? kindOfName(part) : kind, text: part };
+  });
   if (text.length > MAX_HIGHLIGHTED) tokens.push({ kind: 'name', text: text.slice(MAX_HIGHLIGHTED) });
   return tokens;
 }

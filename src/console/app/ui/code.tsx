@@ -69,13 +69,6 @@ export const LongValue = ({ repr, label, maxLength }: { repr: string; label: str
     </Scrollable>
   );
 
-/** Renders source code of any language by its tokens, in a scrolling box. */
-export const SourceBlock = ({ tokens, label }: { tokens: readonly Token[]; label: string }) => (
-  <Scrollable label={label} class="code scroll">
-    <Tokens tokens={tokens} />
-  </Scrollable>
-);
-
 /** Renders the source of a contract with numbered lines. Each number links to its line. */
 export function Source({ source }: { source: string }) {
   const marked = Number(/^#L(\d+)$/.exec(url.value.hash)?.[1] ?? 0);

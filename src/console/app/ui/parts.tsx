@@ -574,6 +574,24 @@ export const Scrollable = ({ label, class: kind, children }: ScrollableProps) =>
   </section>
 );
 
+/** Maximum characters of a text to show. Buttons copy all of it. */
+const MAX_SHOWN = 20_000;
+
+interface TextBlockProps {
+  label: string;
+  text: string;
+  /** Whether the text has a frame and less height. */
+  boxed?: boolean;
+}
+
+/** Renders a text with its lines, such as a source or JSON, in a scrolling box. */
+export const TextBlock = ({ label, text, boxed = false }: TextBlockProps) => (
+  <Scrollable label={label} class={`code scroll ${boxed ? 'boxed' : ''}`}>
+    {visible(text.slice(0, MAX_SHOWN))}
+    {text.length > MAX_SHOWN ? `\n… ${count(text.length - MAX_SHOWN)} more characters` : ''}
+  </Scrollable>
+);
+
 const COPIED_MS = 1500;
 
 /** Copies a text. Uses a selection if there is no clipboard API, as on pages over plain HTTP from another machine. */

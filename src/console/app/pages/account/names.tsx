@@ -5,7 +5,7 @@ import { tipVersion } from '../../api/live.ts';
 import { mapLoaded, useGet } from '../../api/use-answer.ts';
 import { count, exactTime, visible, words } from '../../chain/format.ts';
 import { Form, TextField } from '../../ui/form.tsx';
-import { Button, Choices, Empty, ListPanel, Page, Panel, Scrollable, Show, useList } from '../../ui/parts.tsx';
+import { Button, Choices, Empty, ListPanel, Page, Panel, Show, TextBlock, useList } from '../../ui/parts.tsx';
 import { go, pathTo, url } from '../../ui/router.ts';
 import { Badge, Hash, NameLink, Principal, TxLink } from '../../ui/values.tsx';
 import { NotifyMe } from '../../ui/watches.tsx';
@@ -138,9 +138,7 @@ export function Name({ name }: { name: string }) {
               {record.zonefile == null || record.zonefile === '' ? (
                 <Empty>No zonefile has arrived.</Empty>
               ) : (
-                <Scrollable label="Text of the zonefile" class="code">
-                  {visible(record.zonefile)}
-                </Scrollable>
+                <TextBlock label="Text of the zonefile" text={record.zonefile} />
               )}
             </Panel>
             <Subdomains name={name} />

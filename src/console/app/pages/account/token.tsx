@@ -17,9 +17,9 @@ import {
   offsetQuery,
   Page,
   Panel,
-  Scrollable,
   Show,
   Tabs,
+  TextBlock,
   useList,
 } from '../../ui/parts.tsx';
 import {
@@ -226,13 +226,7 @@ function DeclaredFacts({ asset }: { asset: string }) {
 const MAX_URI = 160;
 
 const uriText = (uri: string | null) =>
-  uri === null || uri.length <= MAX_URI ? (
-    textOrNull(uri)
-  ) : (
-    <Scrollable label="URI of the metadata" class="code scroll boxed">
-      {visible(uri)}
-    </Scrollable>
-  );
+  uri === null || uri.length <= MAX_URI ? textOrNull(uri) : <TextBlock label="URI of the metadata" text={uri} boxed />;
 
 const OwnedNft = ({ asset, value }: { asset: string; value: string }) => (
   <DataPanel

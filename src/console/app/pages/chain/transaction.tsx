@@ -41,10 +41,10 @@ import {
   Pager,
   Panel,
   PER_PAGE,
-  Scrollable,
   Show,
   Table,
   TablePanel,
+  TextBlock,
   useList,
 } from '../../ui/parts.tsx';
 import { url } from '../../ui/router.ts';
@@ -429,9 +429,7 @@ function RawBytes({ id }: { id: string }) {
           <p class="panel-body with-copy">
             {bytes(hex.length / 2 - 1)} <Copy text={hex} name="raw bytes" />
           </p>
-          <Scrollable label="Raw bytes in hex" class="code scroll">
-            {hex}
-          </Scrollable>
+          <TextBlock label="Raw bytes in hex" text={hex} />
         </>
       )}
     </Show>

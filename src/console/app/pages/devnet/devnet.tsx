@@ -8,7 +8,7 @@ import { MAX_BLOCKS, MAX_FORK_DEPTH, MAX_STEP } from '../../../../devnet/limits.
 import { type Answer, type FieldLabels, get, post, RequestError } from '../../api/api.ts';
 import { tipVersion } from '../../api/live.ts';
 import { useGet } from '../../api/use-answer.ts';
-import { count, duration, exactTime, plural, visible } from '../../chain/format.ts';
+import { count, duration, exactTime, plural } from '../../chain/format.ts';
 import { every } from '../../ui/clock.ts';
 import { CONTRACT } from '../../ui/columns.tsx';
 import { Form, TextField, useAction } from '../../ui/form.tsx';
@@ -19,10 +19,10 @@ import {
   ListPanel,
   Panel,
   Problem,
-  Scrollable,
   Show,
   Table,
   TablePanel,
+  TextBlock,
 } from '../../ui/parts.tsx';
 import { go, pathTo } from '../../ui/router.ts';
 import { BlockLink, ChainText, Principal, Stx } from '../../ui/values.tsx';
@@ -326,16 +326,10 @@ export function FailedCall({ id }: { id: string }) {
             </a>
             .
           </p>
-          <Scrollable label="Expression" class="code scroll boxed">
-            {visible(place.expression)}
-          </Scrollable>
+          <TextBlock label="Expression" text={place.expression} boxed />
         </>
       )}
-      {trace === '' ? null : (
-        <Scrollable label="Calls" class="code scroll boxed">
-          {visible(trace)}
-        </Scrollable>
-      )}
+      {trace === '' ? null : <TextBlock label="Calls" text={trace} boxed />}
       {costs.length === 0 ? null : (
         <Table
           label="Runtime cost by function"

@@ -16,9 +16,9 @@ import {
   Page,
   Panel,
   Problem,
-  Scrollable,
   Show,
   TablePanel,
+  TextBlock,
   useList,
 } from '../../ui/parts.tsx';
 import { go, pathTo, url } from '../../ui/router.ts';
@@ -217,24 +217,12 @@ const Attempts = ({ attempts, source }: { attempts: readonly Attempt[]; source: 
   />
 );
 
-/** Number of characters of a body to show at first: a body may have megabytes. */
-const MAX_SHOWN = 20_000;
-
 function Payload({ payload, source }: { payload: object | null; source: string | undefined }) {
-  const [whole, setWhole] = useState(false);
   if (payload === null) return <p class="panel-body quiet">The body is no longer stored.</p>;
   const text = JSON.stringify(payload, null, 2);
-  const isCut = !whole && text.length > MAX_SHOWN;
   return (
     <Panel title="Body" source={source} aside={<Copy text={text} name="body" />}>
-      <Scrollable label="Body of the request" class="code scroll">
-        {visible(isCut ? text.slice(0, MAX_SHOWN) : text)}
-      </Scrollable>
-      {isCut ? (
-        <div class="panel-body">
-          <Button text={`Show all ${bytes(text.length)}`} onClick={() => setWhole(true)} />
-        </div>
-      ) : null}
+      <TextBlock label="Body of the request" text={text} />
     </Panel>
   );
 }

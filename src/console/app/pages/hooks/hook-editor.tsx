@@ -37,7 +37,7 @@ import {
 import { isAboutSame, makeDraft, type TemplateName, templateOf, templates } from '../../chain/hook-templates.ts';
 import { Check, ChoiceField, TextField, useAction } from '../../ui/form.tsx';
 import { unitOf } from '../../ui/metadata.ts';
-import { Button, ButtonLink, Page, Panel, Problem, Scrollable, Show } from '../../ui/parts.tsx';
+import { Button, ButtonLink, Page, Panel, Problem, Show, TextBlock } from '../../ui/parts.tsx';
 import { go, pathTo, url, withQuery } from '../../ui/router.ts';
 import { isDevnet } from '../../ui/server-status.tsx';
 import { missingHookText } from './hooks.tsx';
@@ -424,8 +424,6 @@ function AmountField({ label, value, unit: { symbol, decimals }, mistake, onChan
 
 type Preview = Answer<'/chainhooks/preview', 'post'>;
 
-const MAX_SHOWN_LENGTH = 8_000;
-
 interface HookPreviewProps {
   /** Null if the JSON is invalid. */
   definition: Readonly<Record<string, unknown>> | null;
@@ -463,7 +461,6 @@ function HookPreview({ definition, inForm }: HookPreviewProps) {
 }
 
 function PreviewResult({ matched_blocks: blocks, matched_transactions: transactions, payloads: [first] }: Preview) {
-  const text = first === undefined ? '' : JSON.stringify(first, null, 2);
   return (
     <>
       <p class="panel-body" role="status">
@@ -471,12 +468,7 @@ function PreviewResult({ matched_blocks: blocks, matched_transactions: transacti
           ? 'Nothing would have been delivered.'
           : `${plural(blocks, 'block')} with ${plural(transactions, 'transaction')} would have been delivered.`}
       </p>
-      {first === undefined ? null : (
-        <Scrollable label="The first delivery" class="code scroll">
-          {visible(text.slice(0, MAX_SHOWN_LENGTH))}
-          {text.length > MAX_SHOWN_LENGTH ? `\n… ${count(text.length - MAX_SHOWN_LENGTH)} more characters` : ''}
-        </Scrollable>
-      )}
+      {first === undefined ? null : <TextBlock label="The first delivery" text={JSON.stringify(first, null, 2)} />}
     </>
   );
 }

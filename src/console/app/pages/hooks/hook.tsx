@@ -7,8 +7,7 @@ import { tip } from '../../api/live.ts';
 import { useGet } from '../../api/use-answer.ts';
 import { count, plural, visible } from '../../chain/format.ts';
 import { type Hook as HookObject, healthOf, missedBlocksOf, waitingDeliveriesText } from '../../chain/hooks.ts';
-import { type Language, receivers, sourceTokens } from '../../chain/receivers.ts';
-import { SourceBlock } from '../../ui/code.tsx';
+import { type Language, receivers } from '../../chain/receivers.ts';
 import { Check, Confirm, Form, TextField, useAction } from '../../ui/form.tsx';
 import {
   Button,
@@ -19,9 +18,9 @@ import {
   Page,
   Panel,
   Problem,
-  Scrollable,
   Show,
   Tabs,
+  TextBlock,
   useList,
 } from '../../ui/parts.tsx';
 import { go, pathTo } from '../../ui/router.ts';
@@ -184,9 +183,7 @@ function Definition({ hook: { uuid, definition } }: { hook: HookObject }) {
   const text = JSON.stringify(definition, null, 2);
   return (
     <Panel title="Definition" source={`/chainhooks/me/${uuid}`} aside={<Copy text={text} name="definition" />}>
-      <Scrollable label="Definition as JSON" class="code">
-        {visible(text)}
-      </Scrollable>
+      <TextBlock label="Definition as JSON" text={text} />
     </Panel>
   );
 }
@@ -323,7 +320,7 @@ function SampleReceivers() {
             Set <code>STACKSIDE_SIGNING_SECRET</code> to the signing secret, which the page Chainhooks has.
           </p>
         </div>
-        <SourceBlock tokens={sourceTokens(language)} label={`Source of ${file}`} />
+        <TextBlock label={`Source of ${file}`} text={source} />
       </Panel>
     </>
   );

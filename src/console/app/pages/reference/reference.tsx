@@ -8,15 +8,13 @@ import {
   exampleOf,
   type Group,
   isMatch,
-  jsonTokens,
   type Operation,
   type Reference,
   readReference,
 } from '../../chain/api-reference.ts';
 import { count } from '../../chain/format.ts';
-import { SourceBlock } from '../../ui/code.tsx';
 import { Check, TextField } from '../../ui/form.tsx';
-import { ButtonLink, type Column, Empty, JsonLink, Page, Panel, Show, TablePanel } from '../../ui/parts.tsx';
+import { ButtonLink, type Column, Empty, JsonLink, Page, Panel, Show, TablePanel, TextBlock } from '../../ui/parts.tsx';
 import { pathTo } from '../../ui/router.ts';
 import { DocumentText, SchemaTree } from './schema.tsx';
 import { TryIt } from './try-it.tsx';
@@ -185,7 +183,7 @@ function Answers({ operation: { answers }, schemas }: { operation: Operation } &
         )}
         {example === undefined ? null : (
           <Panel title="Example of a response">
-            <SourceBlock tokens={jsonTokens(JSON.stringify(example, null, 2))} label="Example in JSON" />
+            <TextBlock label="Example in JSON" text={JSON.stringify(example, null, 2)} />
           </Panel>
         )}
       </div>

@@ -7,7 +7,6 @@ import {
   exampleOf,
   exampleText,
   type FormContents,
-  jsonTokens,
   limitsText,
   type Operation,
   type Parameter,
@@ -18,13 +17,12 @@ import {
   typeText,
 } from '../../chain/api-reference.ts';
 import { bytes, count } from '../../chain/format.ts';
-import { SourceBlock } from '../../ui/code.tsx';
 import { ChoiceField, Form, TextField, useAction } from '../../ui/form.tsx';
-import { Button, Copy, Panel, Problem, Scrollable } from '../../ui/parts.tsx';
+import { Button, Copy, Panel, Problem, TextBlock } from '../../ui/parts.tsx';
 import { DocumentText } from './schema.tsx';
 
-/** Maximum characters of a response to show. A stream that is longer ends there. */
-const MAX_SHOWN = 100_000;
+/** Maximum characters of a response to read. A stream that is longer ends there. */
+const MAX_READ = 100_000;
 
 /** A response, or the part of it that has arrived. */
 interface Response {
@@ -34,7 +32,6 @@ interface Response {
   bytes: number;
   /** Null if the body isn't a text. */
   text: string | null;
-  isCut: boolean;
 }
 
 /** Sends a request, and reports its response whenever more of it arrives. @throws RequestError if there is none */
@@ -43,29 +40,19 @@ async function send(request: Request, signal: AbortSignal, report: (response: Re
   const { method, path, headers, body } = request;
   const response = await fetch(path, { method, headers, body, signal }).catch(throwUnreachable);
   const type = response.headers.get('content-type') ?? '';
-  const isText = /text|json/.test(type) || type === '';
   const decoder = new TextDecoder();
-  const progress: Response = {
-    status: response.status,
-    type,
-    milliseconds: 0,
-    bytes: 0,
-    text: isText ? '' : null,
-    isCut: false,
-  };
   const reader = response.body?.getReader();
-  let isDone = reader === undefined;
-  while (!isDone && !progress.isCut) {
-    const { done, value } = await reader!.read().catch(throwUnreachable);
-    isDone = done;
-    progress.bytes += value?.length ?? 0;
-    if (progress.text !== null) progress.text += decoder.decode(value, { stream: !done });
-    progress.isCut = (progress.text?.length ?? 0) > MAX_SHOWN;
-    progress.milliseconds = performance.now() - start;
-    report({ ...progress });
+  let text = /text|json|^$/.test(type) ? '' : null;
+  let size = 0;
+  let isDone = false;
+  while (!isDone && (text?.length ?? 0) < MAX_READ) {
+    const chunk = await reader?.read().catch(throwUnreachable);
+    isDone = chunk?.done ?? true;
+    size += chunk?.value?.length ?? 0;
+    if (text !== null) text += decoder.decode(chunk?.value, { stream: !isDone });
+    report({ status: response.status, type, milliseconds: performance.now() - start, bytes: size, text });
   }
-  if (progress.isCut) await reader?.cancel();
-  report({ ...progress, milliseconds: performance.now() - start });
+  if (!isDone) await reader?.cancel();
 }
 
 function indentJson(text: string): string {
@@ -73,9 +60,8 @@ function indentJson(text: string): string {
   return typeof value === 'object' && value !== null ? JSON.stringify(value, null, 2) : text;
 }
 
-function ResponseView({ response }: { response: Response }) {
-  const { status, type, milliseconds, bytes: size, text, isCut } = response;
-  const body = text === null ? null : indentJson(text.slice(0, MAX_SHOWN));
+function ResponseView({ response: { status, type, milliseconds, bytes: size, text } }: { response: Response }) {
+  const body = text === null ? null : indentJson(text);
   return (
     <div class="result">
       <div class="panel-head small">
@@ -83,10 +69,12 @@ function ResponseView({ response }: { response: Response }) {
         {bytes(size)}
         {type === '' ? '' : `, ${type}`} {body === null ? null : <Copy text={body} name="response" />}
       </div>
-      {body === null ? <p class="panel-body quiet">The response isn’t a text.</p> : null}
-      {body === '' ? <p class="panel-body quiet">The response has no body.</p> : null}
-      {(body ?? '') === '' ? null : <SourceBlock tokens={jsonTokens(body ?? '')} label="Body of the response" />}
-      {isCut ? <p class="panel-body quiet">The rest of the response is cut off.</p> : null}
+      {body ? (
+        <TextBlock label="Body of the response" text={body} />
+      ) : (
+        <p class="panel-body quiet">{body === null ? 'The response isn’t a text.' : 'The response has no body.'}</p>
+      )}
+      {(text?.length ?? 0) < MAX_READ ? null : <p class="panel-body quiet">The rest of the response is cut off.</p>}
     </div>
   );
 }
@@ -196,9 +184,7 @@ export function TryIt({ operation, schemas }: { operation: Operation; schemas: S
               />
             </label>
           )}
-          <Scrollable label="Request as a curl command" class="code scroll boxed">
-            {toCurl(request, location.origin)}
-          </Scrollable>
+          <TextBlock label="Request as a curl command" text={toCurl(request, location.origin)} boxed />
           <div class="row">
             <Button text="Send" type="submit" class="primary" />
             {busy ? <Button text="Stop" onClick={cancel} /> : null}
