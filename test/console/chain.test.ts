@@ -563,11 +563,11 @@ describe('charts', () => {
   });
 
   test('have labels at round values and times', () => {
-    expect(valueTicks([0, 10.8], 3, 'any')).toEqual([0, 5, 10]);
-    expect(valueTicks([0, 2], 3, 'whole')).toEqual([0, 1, 2]);
-    expect(valueTicks([0, 3_000], 3, 'seconds')).toEqual([0, 1_200, 2_400]);
-    expect(valueTicks([0, 500_000], 2, 'seconds')).toEqual([0, 432_000]);
-    expect(valueTicks([0, 1], 0, 'any')).toEqual([0, 1]);
+    expect(valueTicks([0, 10.8], 3, false)).toEqual([0, 5, 10]);
+    expect(valueTicks([0, 2], 3, true)).toEqual([0, 1, 2]);
+    expect(timeTicks([0, 3_000], 3, 'hour')).toEqual([0, 1_200, 2_400]);
+    expect(timeTicks([0, 500_000], 2, 'hour')).toEqual([0, 432_000]);
+    expect(valueTicks([0, 1], 0, false)).toEqual([0, 1]);
     expect(timeTicks([0, 3_599], 4, 'hour')).toEqual([0, 900, 1_800, 2_700]);
     expect(timeTicks([10, 90_000], 3, 'hour')).toEqual([43_200, 86_400]);
     expect(timeTicks([0, 6 * 86_400], 3, 'days')).toEqual([0, 172_800, 345_600, 518_400]);

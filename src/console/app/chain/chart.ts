@@ -83,9 +83,6 @@ export function withGaps<Series extends ChartSeries>(
   };
 }
 
-/** Steps between labels of the value axis: any round number, whole numbers, or seconds that divide minutes and hours. */
-export type Steps = 'any' | 'whole' | 'seconds';
-
 const DIVISORS = [1, 2, 5, 10, 15, 20, 30];
 /** Steps in seconds up to a day: parts of a minute, of an hour, and of a day. */
 const SECONDS = [
@@ -100,13 +97,7 @@ function roundStep(min: number): number {
   return ([1, 2, 5].find((digit) => digit * power >= min) ?? 10) * power;
 }
 
-function stepOf(min: number, steps: Steps): number {
-  if (steps === 'seconds') {
-    const seconds = SECONDS.find((step) => step >= min);
-    return seconds ?? DAY * roundStep(min / DAY);
-  }
-  return steps === 'whole' ? Math.max(1, roundStep(min)) : roundStep(min);
-}
+const secondsStep = (min: number): number => SECONDS.find((step) => step >= min) ?? DAY * roundStep(min / DAY);
 
 function multiples([min, max]: Range, step: number): number[] {
   const ticks: number[] = [];
@@ -117,15 +108,17 @@ function multiples([min, max]: Range, step: number): number[] {
 
 export type Range = readonly [min: number, max: number];
 
-/** Returns the values with a label on the value axis. @param limit maximum number of labels */
-export const valueTicks = (range: Range, limit: number, steps: Steps): number[] =>
-  multiples(range, stepOf((range[1] - range[0]) / Math.max(1, limit), steps));
+/** Returns the values with a label on the value axis. @param limit maximum number of labels @param areWhole without fractions */
+export function valueTicks(range: Range, limit: number, areWhole: boolean): number[] {
+  const step = roundStep((range[1] - range[0]) / Math.max(1, limit));
+  return multiples(range, areWhole ? Math.max(1, step) : step);
+}
 
 /** Returns the times with a label below a chart, in Unix seconds. @param limit maximum number of labels */
 export function timeTicks(range: Range, limit: number, scale: TimeScale): number[] {
   const minStep = (range[1] - range[0]) / Math.max(1, limit);
   if (scale !== 'years')
-    return multiples(range, scale === 'days' ? Math.ceil(minStep / DAY) * DAY : stepOf(minStep, 'seconds'));
+    return multiples(range, scale === 'days' ? Math.ceil(minStep / DAY) * DAY : secondsStep(minStep));
   const months = [1, 2, 3, 6, 12].find((step) => step * 31 * DAY >= minStep) ?? 12 * Math.ceil(minStep / (365 * DAY));
   const first = new Date(range[0] * 1000).getUTCFullYear() * 12;
   return multiples([first, first + (12 * (range[1] - range[0])) / (365 * DAY) + 13], months)

@@ -66,13 +66,3 @@ export function waitingDeliveriesText({ status }: Hook): string | null {
   if (others <= 0) return null;
   return others === 1 ? '1 more delivery waits behind it' : `${count(others)} more deliveries wait behind it`;
 }
-
-/** Tones of the states of deliveries. */
-export const STATE_TONES: Readonly<Record<string, Tone>> = {
-  delivered: 'ok',
-  dead: 'bad',
-  failed: 'bad',
-  pending: 'wait',
-  in_flight: 'wait',
-  cancelled: 'plain',
-};

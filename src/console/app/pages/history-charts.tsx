@@ -1,7 +1,7 @@
 /** Charts of the server's last hour. */
 import type { Answer } from '../api/api.ts';
 import { useGet } from '../api/use-answer.ts';
-import { type Steps, withGaps } from '../chain/chart.ts';
+import { withGaps } from '../chain/chart.ts';
 import { bytes, count, milliseconds } from '../chain/format.ts';
 import { Chart, type ColouredSeries } from '../ui/chart.tsx';
 import { every } from '../ui/clock.ts';
@@ -21,7 +21,6 @@ const NO_DELIVERIES = 'Nothing was delivered in the last hour.';
 interface HistoryChart {
   title: string;
   format: (value: number) => string;
-  steps?: Steps;
   series: readonly (readonly [name: string, colour: ColouredSeries['colour'], member: Member])[];
   empty?: string;
 }
@@ -58,7 +57,6 @@ const DELIVERY_CHARTS: readonly HistoryChart[] = [
   {
     title: 'Delivery attempts',
     format: count,
-    steps: 'whole',
     series: [
       ['Succeeded', 'ok', 'deliveries_succeeded'],
       ['Failed', 'bad', 'deliveries_failed'],
@@ -77,14 +75,13 @@ function Charts({ charts }: { charts: readonly HistoryChart[] }) {
     series.map(([name, colour, member]) => ({ name, colour, values: valuesOf(history, member) }));
   return (
     <div class="grid">
-      {charts.map(({ title, format, steps = 'any', series, empty = NOTHING_YET }) => (
+      {charts.map(({ title, format, series, empty = NOTHING_YET }) => (
         <DataPanel key={title} title={title} loaded={loaded}>
           {(history) => (
             <Chart
               label={`${title} in the last hour`}
               {...withGaps(history.times, drawnSeries(history, series), history.interval_seconds)}
               format={format}
-              steps={steps}
               empty={history.times.length === 0 ? NOTHING_YET : empty}
             />
           )}

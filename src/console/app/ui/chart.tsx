@@ -8,7 +8,6 @@ import {
   firstIndexIn,
   newestOf,
   type Range,
-  type Steps,
   sampleIndexes,
   scaleOf,
   spansOf,
@@ -38,7 +37,6 @@ interface ChartProps {
   scale?: TimeScale;
   /** How values are drawn (default: lines). A held value stays until the next time; a bar shows only its time. */
   shape?: Shape;
-  steps?: Steps;
   empty: string;
 }
 
@@ -48,7 +46,7 @@ const MAX_ROWS = 60;
 type DrawnChart = Required<Omit<ChartProps, 'empty'>>;
 
 /** Renders a chart. If it covers days, its reader chooses the span. */
-export function Chart({ scale = 'hour', shape = 'lines', steps = 'any', empty, ...props }: ChartProps) {
+export function Chart({ scale = 'hour', shape = 'lines', empty, ...props }: ChartProps) {
   const [span, setSpan] = useState(Number.POSITIVE_INFINITY);
   const spans = spansOf(props.times);
   const start = spans.some(([, seconds]) => seconds === span) ? firstIndexIn(props.times, span) : 0;
@@ -73,7 +71,7 @@ export function Chart({ scale = 'hour', shape = 'lines', steps = 'any', empty, .
       {series.every((item) => newestOf(item) === null) ? (
         <Empty>{empty}</Empty>
       ) : (
-        <SpanChart {...props} times={times} series={series} scale={drawnScale} shape={shape} steps={steps} />
+        <SpanChart {...props} times={times} series={series} scale={drawnScale} shape={shape} />
       )}
     </>
   );
@@ -262,10 +260,11 @@ const valueText = (value: number | null, format: (value: number) => string): str
 type Layout = DrawnChart & { width: number };
 
 /** Returns the positions of a plot: its labels, and the functions from values to pixels. */
-function positions({ times, series, format, scale, shape, steps, width }: Layout) {
-  const range = valueRange(valuesOf(series), shape !== 'held');
+function positions({ times, series, format, scale, shape, width }: Layout) {
+  const values = valuesOf(series);
+  const range = valueRange(values, shape !== 'held');
   const base = HEIGHT - BOTTOM;
-  const ticks = valueTicks(range, Math.floor((base - TOP) / MIN_GAP.y), steps);
+  const ticks = valueTicks(range, Math.floor((base - TOP) / MIN_GAP.y), values.every(Number.isInteger));
   const left = 12 + 7 * Math.max(3, ...ticks.map((value) => format(value).length));
   const span = timeRange(times, scale, shape);
   const room = width - left - RIGHT;

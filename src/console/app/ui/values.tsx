@@ -14,6 +14,7 @@ import {
   type Tone,
   until,
   visible,
+  words,
 } from '../chain/format.ts';
 import type { Hook } from '../chain/hooks.ts';
 import { chainNow, hasOwnClock, now } from './clock.ts';
@@ -272,6 +273,30 @@ export const ChainText = ({ text }: { text: string }) => <bdi class="chain-text"
 
 export const Badge = ({ tone, children }: { tone: Tone | 'accent'; children: ComponentChildren }) => (
   <span class={`badge ${tone}`}>{children}</span>
+);
+
+/** Tones of states by their names in the API. Other states are plain. */
+const STATE_TONES: Readonly<Record<string, Tone | 'accent'>> = {
+  active: 'ok',
+  completed: 'ok',
+  delivered: 'ok',
+  done: 'ok',
+  quiet: 'ok',
+  in_flight: 'wait',
+  pending: 'wait',
+  queued: 'wait',
+  running: 'wait',
+  warn: 'wait',
+  dead: 'bad',
+  error: 'bad',
+  failed: 'bad',
+  firing: 'bad',
+  upcoming: 'accent',
+};
+
+/** Renders a state of the API as a badge. */
+export const StateBadge = ({ state }: { state: string }) => (
+  <Badge tone={STATE_TONES[state] ?? 'plain'}>{words(state)}</Badge>
 );
 
 /** Renders the sender or the recipient of an asset. A mint has no sender, and a burn has no recipient. */

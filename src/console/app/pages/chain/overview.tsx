@@ -1,6 +1,5 @@
 /** The overview: the state of the server and of the chain, the newest blocks, charts, the mempool. */
 
-import { useState } from 'preact/hooks';
 import { get, type ServerStatus } from '../../api/api.ts';
 import { tip, tipVersion } from '../../api/live.ts';
 import { consumerHeaders, readSession, session } from '../../api/session.ts';
@@ -10,7 +9,7 @@ import { failureLine, type Hook } from '../../chain/hooks.ts';
 import { firstSteps } from '../../chain/state.ts';
 import { Chart } from '../../ui/chart.tsx';
 import { every, now } from '../../ui/clock.ts';
-import { DataPanel, type Figure, Figures, ListPanel, Page, Panel, Show } from '../../ui/parts.tsx';
+import { Choices, choiceOf, DataPanel, type Figure, Figures, ListPanel, Page, Panel, Show } from '../../ui/parts.tsx';
 import { pathTo } from '../../ui/router.ts';
 import { StateNote, useServerStatus } from '../../ui/server-status.tsx';
 import { idOf, NEWEST_COLUMNS } from '../../ui/transactions.tsx';
@@ -246,21 +245,18 @@ const ACTIVITIES = [
   ['Blocks', 'accent', 'blocks'],
 ] as const;
 
+const PERIODS = [
+  ['day', 'By day'],
+  ['hour', 'By hour'],
+] as const;
+
 function ActivityCharts() {
-  const [by, setBy] = useState<'hour' | 'day'>('day');
+  const by = choiceOf('by', PERIODS);
   return (
     <DataPanel
       title="Activity"
       loaded={useGet('/stackside/v1/blocks/counts', { by }, tipVersion.value)}
-      aside={
-        <div class="row small">
-          {(['hour', 'day'] as const).map((choice) => (
-            <button key={choice} type="button" class="link" aria-pressed={choice === by} onClick={() => setBy(choice)}>
-              By {choice}
-            </button>
-          ))}
-        </div>
-      }
+      aside={<Choices label="Period" name="by" choices={PERIODS} chosen={by} />}
     >
       {({ counts }) => (
         <div class="grid">
@@ -271,7 +267,6 @@ function ActivityCharts() {
               times={counts.map(({ start }) => start)}
               series={[{ name, colour, values: counts.map((entry) => entry[member]) }]}
               format={count}
-              steps="whole"
               scale={by === 'hour' ? 'hour' : 'days'}
               shape="bars"
               empty="No block has arrived yet."

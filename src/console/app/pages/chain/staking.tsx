@@ -4,7 +4,7 @@ import { useGet } from '../../api/use-answer.ts';
 import { count, percent } from '../../chain/format.ts';
 import { ListPanel, Page, PER_PAGE, Tabs, useList } from '../../ui/parts.tsx';
 import { url, withQuery } from '../../ui/router.ts';
-import { Badge, BitcoinBlockLink, BlockLink, Btc, Hash, Meter, Principal, Stx } from '../../ui/values.tsx';
+import { BitcoinBlockLink, BlockLink, Btc, Hash, Meter, Principal, StateBadge, Stx } from '../../ui/values.tsx';
 import { Payments } from './bitcoin.tsx';
 
 export const Staking = () => (
@@ -102,8 +102,6 @@ const Signers = () => (
 /** Descriptions of where BTC is locked, by type of registration. */
 const LOCK_UPS: Readonly<Record<string, string>> = { l1: 'on Bitcoin', l2: 'as sBTC' };
 
-const BOND_TONES: Readonly<Record<string, 'ok' | 'accent' | 'plain'>> = { active: 'ok', upcoming: 'accent' };
-
 function Bonds() {
   const bondParameter = url.value.query.get('bond');
   const bonds = useList('/extended/v3/staking/bonds', {}, bitcoinVersion(), 'bonds');
@@ -123,7 +121,7 @@ function Bonds() {
             '',
             ({ index }) => <a href={withQuery({ bond: String(index), registrations: null })}>{count(index)}</a>,
           ],
-          ['Status', '', ({ status }) => <Badge tone={BOND_TONES[status] ?? 'plain'}>{status}</Badge>],
+          ['Status', '', ({ status }) => <StateBadge state={status} />],
           ['Rate', 'number medium', ({ parameters }) => percent(parameters.target_rate_bps, 10_000)],
           [
             'Bitcoin blocks',

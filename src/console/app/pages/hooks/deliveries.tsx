@@ -5,7 +5,6 @@ import { statusReason } from '../../../../hooks/delivery/failure.ts';
 import { type Answer, post } from '../../api/api.ts';
 import { useGet } from '../../api/use-answer.ts';
 import { bytes, count, visible, words } from '../../chain/format.ts';
-import { STATE_TONES } from '../../chain/hooks.ts';
 import { Confirm, TextField, useAction } from '../../ui/form.tsx';
 import {
   Button,
@@ -22,7 +21,7 @@ import {
   useList,
 } from '../../ui/parts.tsx';
 import { go, pathTo, url } from '../../ui/router.ts';
-import { Ago, Badge, BlockLink, Due, Hash, When } from '../../ui/values.tsx';
+import { Ago, BlockLink, Due, Hash, StateBadge, When } from '../../ui/values.tsx';
 import { hookVersion } from './hooks.tsx';
 
 type ListedDelivery = Answer<'/chainhooks/me/{uuid}/deliveries'>['results'][number];
@@ -34,9 +33,6 @@ function blocksOf({ apply, rollback }: Pick<ListedDelivery, 'apply' | 'rollback'
   const heights = [...rollback.map(({ height }) => `−${count(height)}`), ...apply.map(({ height }) => count(height))];
   return heights.length <= 3 ? heights.join(', ') : `${heights[0]} … ${heights.at(-1)}`;
 }
-
-/** Renders the state of a delivery. */
-const StateBadge = ({ state }: { state: string }) => <Badge tone={STATE_TONES[state] ?? 'plain'}>{words(state)}</Badge>;
 
 /** Renders a button that skips a delivery, after a confirmation. */
 export const Skip = ({ onConfirm }: { onConfirm: () => unknown }) => (

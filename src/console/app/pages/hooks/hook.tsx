@@ -12,7 +12,9 @@ import { Check, Confirm, Form, TextField, useAction } from '../../ui/form.tsx';
 import {
   Button,
   ButtonLink,
+  Choices,
   Copy,
+  choiceOf,
   Figures,
   ListPanel,
   Page,
@@ -24,7 +26,7 @@ import {
   useList,
 } from '../../ui/parts.tsx';
 import { go, pathTo } from '../../ui/router.ts';
-import { Ago, Badge, Due, Meter, When } from '../../ui/values.tsx';
+import { Ago, Due, Meter, StateBadge, When } from '../../ui/values.tsx';
 import { Deliveries, Skip } from './deliveries.tsx';
 import { HealthBadge, hookVersion, missingHookText } from './hooks.tsx';
 
@@ -208,8 +210,6 @@ function TestDelivery({ hook }: { hook: string }) {
   );
 }
 
-const BACKFILL_TONES = { queued: 'wait', running: 'wait', completed: 'ok', cancelled: 'plain', failed: 'bad' } as const;
-
 function Backfills({ hook }: { hook: string }) {
   const backfills = useList('/chainhooks/me/{uuid}/backfills', { uuid: hook }, hookVersion());
   const { run, problem } = useAction();
@@ -235,7 +235,7 @@ function Backfills({ hook }: { hook: string }) {
             'nowrap',
             ({ state, dry_run: dry }) => (
               <>
-                <Badge tone={BACKFILL_TONES[state]}>{state}</Badge> {dry ? <span class="quiet">dry run</span> : null}
+                <StateBadge state={state} /> {dry ? <span class="quiet">dry run</span> : null}
               </>
             ),
           ],
@@ -286,23 +286,14 @@ function NewBackfill({ hook, onStart }: { hook: string; onStart: () => void }) {
   );
 }
 
-const LANGUAGES = Object.keys(receivers) as Language[];
+const LANGUAGES = Object.entries(receivers).map(([language, { title }]) => [language as Language, title] as const);
 
 function SampleReceivers() {
-  const [language, setLanguage] = useState<Language>('typescript');
+  const language = choiceOf('language', LANGUAGES);
   const { title, file, source } = receivers[language];
   return (
     <>
-      <nav class="tabs" aria-label="Language">
-        {LANGUAGES.map((name) => (
-          <Button
-            text={receivers[name].title}
-            key={name}
-            aria-pressed={name === language}
-            onClick={() => setLanguage(name)}
-          />
-        ))}
-      </nav>
+      <Choices label="Language" name="language" choices={LANGUAGES} chosen={language} />
       <Panel
         title={language === 'curl' ? 'A signed delivery with curl' : `A receiver in ${title}`}
         aside={

@@ -26,7 +26,7 @@ import {
 } from '../../ui/parts.tsx';
 import { url } from '../../ui/router.ts';
 import { StateNote, useServerStatus } from '../../ui/server-status.tsx';
-import { Ago, Badge, When } from '../../ui/values.tsx';
+import { Ago, StateBadge, When } from '../../ui/values.tsx';
 import { ServerCharts } from '../history-charts.tsx';
 import { SignedIn } from '../signed-in.tsx';
 import { Hosts } from './hosts.tsx';
@@ -87,13 +87,6 @@ type Alert = Answer<'/stackside/v1/alerts'>['alerts'][number];
 /** Seconds between reads of the alerts. */
 const ALERTS_EVERY = 30;
 
-const ALERT_STATES = {
-  firing: ['bad', 'fires'],
-  pending: ['wait', 'pending'],
-  quiet: ['ok', 'quiet'],
-  elsewhere: ['plain', 'in Prometheus'],
-} as const;
-
 /** Renders the alerts for Prometheus, which the server also evaluates. */
 function Alerts() {
   const { data: status } = useServerStatus();
@@ -120,7 +113,7 @@ function Alerts() {
           [
             'State',
             'nowrap when',
-            ({ state }) => <Badge tone={ALERT_STATES[state][0]}>{ALERT_STATES[state][1]}</Badge>,
+            ({ state }) => <StateBadge state={state === 'elsewhere' ? 'in Prometheus' : state} />,
           ],
           ['Fires if', 'nowrap named', (alert) => <Threshold alert={alert} />],
           ['Now', 'named', ({ values }) => (values.length === 0 ? '–' : values.map(presentText).join('; '))],
@@ -468,18 +461,10 @@ function Progress({ inspection: { progress, started_at: start } }: { inspection:
   );
 }
 
-const OUTCOMES = {
-  running: ['wait', 'Running'],
-  done: ['ok', 'Done'],
-  failed: ['bad', 'Failed'],
-  cancelled: ['wait', 'Cancelled'],
-} as const;
-
 function Outcome({ inspection: { state, ended_at: end } }: { inspection: Check | Tables }) {
-  const [tone, text] = OUTCOMES[state];
   return (
     <>
-      <Badge tone={tone}>{text}</Badge>
+      <StateBadge state={state} />
       {end === null ? null : <Ago time={end} />}
     </>
   );
@@ -490,8 +475,6 @@ type Log = Answer<'/stackside/v1/log'>;
 const LOG = '/stackside/v1/log';
 /** Seconds between reads of the log. */
 const LOG_EVERY = 5;
-
-const LEVEL_TONES: Readonly<Record<string, 'bad' | 'wait' | 'plain'>> = { error: 'bad', warn: 'wait' };
 
 const SystemLog = () => (
   <Show loaded={useGet(LOG, {}, every(LOG_EVERY))} rows={10}>
@@ -517,7 +500,7 @@ function LogTable({ recent }: { recent: Log['recent'] }) {
       stacked
       columns={[
         ['When', 'when nowrap', ({ at }) => <Ago time={at} />],
-        ['Level', '', ({ level }) => <Badge tone={LEVEL_TONES[level] ?? 'plain'}>{level}</Badge>],
+        ['Level', '', ({ level }) => <StateBadge state={level} />],
         ['Event', 'first nowrap', ({ event }) => words(event)],
         ['Thread', 'wide nowrap', threadName],
         ['Fields', 'fill half', (event) => <LogFields event={event} />],
