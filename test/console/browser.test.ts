@@ -601,7 +601,7 @@ browserTest('the keyboard is enough to search, even on a narrow screen', async (
   await page.keyboard.type('oLLectible', { delay: 1 });
   // Results of a part of the text may come before.
   await list
-    .locator('mark', { hasText: /^ollectible$/i })
+    .locator('.fit', { hasText: /ollectible/i })
     .first()
     .waitFor();
   await expectFits(page, undefined, 'all', false);

@@ -333,29 +333,18 @@ export function logFields(hex: string): ClarityFields | null {
   return value !== null && unwrap(value).type === 'tuple' ? fieldsOf(value.bytes) : null;
 }
 
-const namesOf = (path: string): string[] => path.split('.');
-
 /** Returns the rank of a column: first the fields that describe the event, then the others; outer fields come first. */
 function rank(path: string): number {
-  const names = namesOf(path);
+  const names = path.split('.');
   const position = LEADING.indexOf(names.at(-1) ?? '');
   return position < 0 ? 1_000_000 + names.length : position + names.length * LEADING.length;
-}
-
-/** Returns the shortest end of a path that no other path ends with. */
-function shortName(path: string, all: readonly string[]): string {
-  const names = namesOf(path);
-  const ends = names.map((_, index) => names.slice(index).join('.')).reverse();
-  const isOwn = (end: string): boolean =>
-    all.every((other) => other === path || (other !== end && !other.endsWith(`.${end}`)));
-  return ends.find(isOwn) ?? path;
 }
 
 const isInteger = ({ type }: ClarityField): boolean => type === 'uint' || type === 'int';
 
 /**
  * Returns the columns of logs: fields that at least half of the tuples have, without lists, and one with an empty path
- * for logs that aren't tuples. A name has as many parts of the path as distinguish it from the others.
+ * for logs that aren't tuples.
  */
 export function logColumns(logs: readonly (ClarityFields | null)[]) {
   const tuples = logs.filter((fields) => fields !== null);
@@ -368,11 +357,9 @@ export function logColumns(logs: readonly (ClarityFields | null)[]) {
     .filter(({ fields }) => fields.length * 2 >= tuples.length && fields.every(({ type }) => type !== 'list'))
     .sort((a, b) => rank(a.path) - rank(b.path) || b.fields.length - a.fields.length)
     .slice(0, MAX_COLUMNS);
-  const paths = common.map(({ path }) => path);
   const columns = common.map(({ path, fields }) => ({
     path,
-    name: shortName(path, paths),
     isNumber: fields.some(isInteger) && fields.every((field) => isInteger(field) || field.type === 'none'),
   }));
-  return tuples.length < logs.length ? [...columns, { path: '', name: 'Value', isNumber: false }] : columns;
+  return tuples.length < logs.length ? [...columns, { path: '', isNumber: false }] : columns;
 }

@@ -56,13 +56,8 @@ export function toSmallestUnit(typed: string, decimals: number): string {
 export function amountMistake(typed: string, decimals: number, unit: string): string | null {
   const text = typed.trim();
   if (text === '') return null;
-  if (text.startsWith('-') || text.startsWith('−')) return 'An amount is not negative.';
   const parts = parseAmount(text);
-  if (parts === null) {
-    return /^[\d.]*[,' _][\d.,' _]*$/.test(text)
-      ? 'Write a point before the decimals, and commas, if any, between thousands: 1,234.5.'
-      : 'Enter a number.';
-  }
+  if (parts === null) return 'Enter a number such as 1,234.5.';
   if (parts.fraction.length > decimals) {
     return decimals === 0 ? `${unit} has no decimals.` : `${unit} has ${decimals} decimals, and this number has more.`;
   }

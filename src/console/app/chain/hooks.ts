@@ -54,12 +54,6 @@ export function failureLine(hook: Hook, now: number): string | null {
   return visible(next === null ? reason : `${reason}; next attempt ${until(next - now)}`);
 }
 
-/** Returns the chainhooks of a page after the failing chainhooks of all pages. */
-export const failingFirst = (failing: readonly Hook[], page: readonly Hook[]): Hook[] => {
-  const failingIds = new Set(failing.map(({ uuid }) => uuid));
-  return [...failing, ...page.filter(({ uuid }) => !failingIds.has(uuid))];
-};
-
 /** Describes the deliveries behind the failing one: `12 more deliveries wait behind it`; null if there are none. */
 export function waitingDeliveriesText({ status }: Hook): string | null {
   const others = status.pending_deliveries - 1;

@@ -69,10 +69,3 @@ export function pageOfSearch(text: string, results: readonly SearchResult[]): Pa
   if (best !== undefined) return pageOfResult(best);
   return NAME.test(text) ? { page: 'name', params: { name: text } } : null;
 }
-
-/** Splits a text before and after the searched text. If it isn't there, the first part is the whole text. */
-export function splitAtMatch(text: string, search: string): readonly [string, string, string] {
-  const start = search === '' ? -1 : text.toLowerCase().indexOf(search.toLowerCase());
-  const end = start + search.length;
-  return start === -1 ? [text, '', ''] : [text.slice(0, start), text.slice(start, end), text.slice(end)];
-}

@@ -52,21 +52,6 @@ const tokens = new Map<string, { token: Signal<Token | null>; expiresAt: number 
 /** Maximum tokens in a response: the contracts with identifiers that start like the requested one. */
 const MAX_RESULTS = 60;
 
-/** Maximum concurrent requests: a list may have hundreds of tokens. */
-const MAX_REQUESTS = 4;
-const waiting: (() => Promise<void>)[] = [];
-let running = 0;
-
-function startNext(): void {
-  const next = running < MAX_REQUESTS ? waiting.shift() : undefined;
-  if (next === undefined) return;
-  running += 1;
-  void next().finally(() => {
-    running -= 1;
-    startNext();
-  });
-}
-
 async function loadToken(contract: string, token: Signal<Token | null>): Promise<void> {
   // The list returns nothing if the token is missing. The route of one token would return an error, which the browser
   // would show.
@@ -86,8 +71,7 @@ export function tokenOf(asset: string): Token | null {
     cached = { token, expiresAt: performance.now() + RETRY_MS };
     tokens.set(contract, cached);
     // The page shows elsewhere that the server is away. Amounts stay in the smallest unit.
-    waiting.push(() => loadToken(contract, token).catch(assertRequestError));
-    startNext();
+    loadToken(contract, token).catch(assertRequestError);
   }
   const metadata = cached.token.value;
   return metadata?.asset_identifier === asset ? metadata : null;

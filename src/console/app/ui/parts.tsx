@@ -132,9 +132,6 @@ export const Problem = ({ text, class: kind = '' }: { text: string | null; class
     </p>
   );
 
-const SWITCHED_OFF =
-  'This server does not serve deprecated routes, and no other route has these data: `--deprecated` is off, or its date has passed.';
-
 interface ShowProps<T> {
   loaded: Loaded<T>;
   /** Lines of the placeholder (default: 3). */
@@ -157,8 +154,8 @@ export function Show<T>({ loaded, rows = 3, missing, children }: ShowProps<T>) {
     );
   }
   if (error === null) return <Loading rows={rows} />;
-  if (error.status === 410) return <Empty>{SWITCHED_OFF}</Empty>;
-  if (error.isBeforeHistory) return <Empty>{error.message}</Empty>;
+  // The operator has switched deprecated routes off, or the server lacks what was before its history.
+  if (error.status === 410 || error.isBeforeHistory) return <Empty>{error.message}</Empty>;
   if (error.status === 404) return <Empty>{missing ?? error.message}</Empty>;
   return failed;
 }
@@ -466,23 +463,21 @@ interface ChoicesProps {
   name: string;
   choices: ChoiceList<string | null>;
   chosen: string | null;
-  /** The choice of a page without the parameter (default: the first). */
-  fallback?: string | null;
   /** Query parameters that a new choice removes. It also removes the cursor. */
   clears?: readonly string[];
   class?: string;
 }
 
-/** Renders links that choose a value of a query parameter. */
+/** Renders links that choose a value of a query parameter. A page without the parameter shows the first choice. */
 export function Choices(props: ChoicesProps) {
-  const { label, name, choices, chosen, fallback = choices[0]?.[0] ?? null, clears = [], class: kind = '' } = props;
+  const { label, name, choices, chosen, clears = [], class: kind = '' } = props;
   const others = Object.fromEntries(['cursor', ...clears].map((other) => [other, null]));
   return (
     <nav class={`row small ${kind}`} aria-label={label}>
       {choices.map(([value, text]) => (
         <a
           key={value}
-          href={withQuery({ ...others, [name]: value === fallback ? null : value })}
+          href={withQuery({ ...others, [name]: value === choices[0]?.[0] ? null : value })}
           aria-current={value === chosen ? 'true' : undefined}
         >
           {text}

@@ -4,7 +4,7 @@ import type { TargetedKeyboardEvent } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { MAX_ASSET_LENGTH } from '../../../codec/address.ts';
 import { assertRequestError, get } from '../api/api.ts';
-import { count, visible } from '../chain/format.ts';
+import { count } from '../chain/format.ts';
 import {
   groupResults,
   normalizeSearch,
@@ -12,11 +12,11 @@ import {
   pageOfResult,
   pageOfSearch,
   type SearchResult,
-  splitAtMatch,
 } from '../chain/search.ts';
 import { Form } from './form.tsx';
 import { announce } from './parts.tsx';
 import { go, pathTo, url } from './router.ts';
+import { ChainText } from './values.tsx';
 
 /** The id of the search field at the top of every page. */
 export const SEARCH_ID = 'search';
@@ -29,21 +29,9 @@ const SEARCHABLE =
   'Search for a height, an id of a block or transaction, a Stacks or Bitcoin address, a contract, a token or a name.';
 const NOT_FOUND = `Nothing was found. ${SEARCHABLE}`;
 
-const Highlighted = ({ text, search }: { text: string; search: string }) => {
-  const [before, hit, after] = splitAtMatch(text, search);
-  return (
-    <bdi>
-      {visible(before)}
-      {hit === '' ? null : <mark>{visible(hit)}</mark>}
-      {visible(after)}
-    </bdi>
-  );
-};
-
 interface OptionsProps {
   id: string;
   groups: readonly { kind: string; title: string; items: readonly SearchResult[] }[];
-  search: string;
   active: SearchResult | null;
   choose: (item: SearchResult) => void;
 }
@@ -51,7 +39,7 @@ interface OptionsProps {
 const optionId = (id: string, item: SearchResult): string => `${id}-${item.kind}-${encodeURIComponent(item.id)}`;
 
 /** Renders the groups of the list. The field keeps the focus; pressing an option chooses it. */
-const Options = ({ id, groups, search, active, choose }: OptionsProps) => (
+const Options = ({ id, groups, active, choose }: OptionsProps) => (
   <div role="listbox" id={`${id}-list`} aria-label="Search results">
     {groups.map(({ kind, title, items }) => (
       // biome-ignore lint/a11y/useSemanticElements: a listbox has groups, and no fieldset
@@ -71,11 +59,11 @@ const Options = ({ id, groups, search, active, choose }: OptionsProps) => (
             onClick={() => choose(item)}
           >
             <span class="fit">
-              <Highlighted text={item.label} search={search} />
+              <ChainText text={item.label} />
             </span>
             {item.detail === null || item.detail === item.label ? null : (
               <span class="fit quiet">
-                <Highlighted text={item.detail} search={search} />
+                <ChainText text={item.detail} />
               </span>
             )}
           </div>
@@ -245,7 +233,7 @@ export function Search({ id = SEARCH_ID, text: first = '' }: { id?: string; text
       {isListed ? (
         // biome-ignore lint/a11y/noStaticElementInteractions: a press keeps the focus in the field
         <div class="found-list panel small" onMouseDown={(event) => event.preventDefault()}>
-          <Options id={id} groups={groups} search={typed} active={active} choose={choose} />
+          <Options id={id} groups={groups} active={active} choose={choose} />
         </div>
       ) : null}
       {message === null ? null : (

@@ -438,17 +438,17 @@ export function ContractLogs({ contract, version, query, children }: ContractLog
   const logs = mapLoaded(loaded, (page) => ({ ...page, results: page.results.map(withFields) }));
   const results = logs.data?.results ?? [];
   const columns = logColumns(results.map(({ fields }) => fields));
-  const fields = columns.map(({ path, name, isNumber }, index): Column<ReadLog> => {
+  const fields = columns.map(({ path, isNumber }, index): Column<ReadLog> => {
     if (path === '') {
       const renderValue = ({ tx_id, value, fields: parts }: ReadLog) =>
         parts === null ? <LongValue repr={value.repr} label={`Value that ${tx_id} printed`} maxLength={200} /> : null;
-      return [name, index === 0 ? 'fill first' : 'fill', renderValue];
+      return ['Value', index === 0 ? 'fill first' : 'fill', renderValue];
     }
     return [
-      visible(name),
+      visible(path),
       `field${isNumber ? ' number' : ''}${index === 0 ? ' first' : ' named'}`,
       ({ fields: parts }) => (parts?.has(path) ? <LeafValue value={parts.get(path)!} /> : null),
-      { title: visible(path), label: visible(name) },
+      { label: visible(path) },
     ];
   });
   const topic: Column<ReadLog> = ['Topic', 'field', (log) => <ChainText text={shorten(log.topic, MAX_CELL)} />];

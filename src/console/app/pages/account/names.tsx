@@ -11,7 +11,7 @@ import { Badge, Hash, NameLink, Principal, TxLink } from '../../ui/values.tsx';
 import { NotifyMe } from '../../ui/watches.tsx';
 
 /** The namespace whose names are shown first. Most names belong to it. */
-const DEFAULT_NAMESPACE = 'btc';
+const MAIN_NAMESPACE = 'btc';
 
 export function Names() {
   const namespaces = useGet('/v1/namespaces', {});
@@ -28,11 +28,11 @@ export function Names() {
       </Form>
       <Show loaded={namespaces}>
         {({ namespaces: all }) => {
-          const fallback = all.includes(DEFAULT_NAMESPACE) ? DEFAULT_NAMESPACE : all[0];
-          return fallback === undefined ? (
+          const sorted = all.toSorted((a, b) => Number(b === MAIN_NAMESPACE) - Number(a === MAIN_NAMESPACE));
+          return sorted[0] === undefined ? (
             <Empty>No namespace exists yet.</Empty>
           ) : (
-            <NamespaceNames namespace={namespaceParameter ?? fallback} fallback={fallback} all={all} />
+            <NamespaceNames namespace={namespaceParameter ?? sorted[0]} all={sorted} />
           );
         }}
       </Show>
@@ -40,8 +40,7 @@ export function Names() {
   );
 }
 
-/** @param fallback the namespace of a page without the parameter */
-function NamespaceNames({ namespace, fallback, all }: { namespace: string; fallback: string; all: readonly string[] }) {
+function NamespaceNames({ namespace, all }: { namespace: string; all: readonly string[] }) {
   return (
     <ListPanel
       title={`Names of .${namespace}`}
@@ -52,7 +51,6 @@ function NamespaceNames({ namespace, fallback, all }: { namespace: string; fallb
           name="namespace"
           choices={all.map((name) => [name, `.${name}`])}
           chosen={namespace}
-          fallback={fallback}
         />
       }
       stacked

@@ -5,7 +5,7 @@ import { tipVersion } from '../../api/live.ts';
 import { consumerHeaders, session, signOut } from '../../api/session.ts';
 import { useAnswer, useGet } from '../../api/use-answer.ts';
 import { count, visible } from '../../chain/format.ts';
-import { failingFirst, failureLine, type Hook, healthOf } from '../../chain/hooks.ts';
+import { failureLine, type Hook, healthOf } from '../../chain/hooks.ts';
 import { every, now } from '../../ui/clock.ts';
 import { Confirm, useAction } from '../../ui/form.tsx';
 import {
@@ -115,14 +115,7 @@ function HookList({ consumer }: { consumer: string | null }) {
   const headers = consumerHeaders(consumer);
   const hooks = useAnswer(
     `hooks ${consumer} ${offset}`,
-    async (signal) => {
-      const page = get('/chainhooks/me', { limit, offset }, signal, headers);
-      if (offset > 0) return page;
-      const failing = get('/chainhooks/me', { limit, failing: true }, signal, headers);
-      // Awaited together: if the user leaves the page, both are aborted, and neither error may stay unhandled.
-      const [newest, failingPage] = await Promise.all([page, failing]);
-      return { ...newest, results: failingFirst(failingPage.results, newest.results) };
-    },
+    (signal) => get('/chainhooks/me', { limit, offset }, signal, headers),
     hookVersion(),
   );
   const title = consumer === null ? 'Chainhooks' : `Chainhooks of ${visible(consumer)}`;
