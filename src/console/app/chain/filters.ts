@@ -1,6 +1,6 @@
 /** Filters of lists of transactions: texts in the query of a page's URL, conditions of the API, and descriptions. */
 import type { paths } from '../api/openapi.d.ts';
-import { amountMistake, DAY, shortPrincipal, toSmallestUnit, visible } from './format.ts';
+import { DAY, shortPrincipal, toMicroStx, visible } from './format.ts';
 import { contractMistake, principalMistake } from './path-mistake.ts';
 import { kindOf, STATUSES } from './transaction.ts';
 
@@ -57,8 +57,10 @@ const statusChoices = Object.keys(STATUS_CHOICES).map((choice) => [choice, statu
 const amountMeaning =
   (member: 'min_amount' | 'max_amount') =>
   (text: string): Meaning => {
-    const mistake = amountMistake(text, 6, 'STX');
-    return mistake === null ? { [member]: toSmallestUnit(text, 6) } : `“${text}” is not an amount of STX. ${mistake}`;
+    const amount = toMicroStx(text);
+    return amount === null
+      ? `“${text}” is not an amount of STX with up to 6 decimals, such as 1,234.5.`
+      : { [member]: amount };
   };
 
 /** Returns the start of a day in UTC, in Unix seconds; null if the day doesn't exist. */

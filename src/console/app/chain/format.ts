@@ -1,6 +1,5 @@
 /** Amounts, times and identifiers in a readable form. */
 import { count, DAY, duration, groupDigits, HOUR, MINUTE } from '../../../base/format.ts';
-import { MAX_UINT } from '../../../codec/clarity.ts';
 import { fromHex } from '../../../codec/hex.ts';
 import { strictText } from '../../../codec/utf8.ts';
 
@@ -33,40 +32,16 @@ export function decimalText(smallest: string | bigint, decimals: number): string
   return rest === '' ? `${sign}${whole}` : `${sign}${whole}.${rest}`;
 }
 
-/** Pattern of a typed amount: digits before and after a point. */
-const TYPED_AMOUNT = /^(?=\.?\d)(\d*)(?:\.(\d*?)0*)?$/;
+/** Pattern of a typed amount of STX: digits before and after a point. */
+const TYPED_STX = /^(?=\.?\d)(\d*)(?:\.(\d{0,6}?)0*)?$/;
 /** Pattern of thousands separators as the console writes them. */
 const THOUSANDS = /^\d{1,3}(?:,\d{3})+(?=\.|$)/;
 
-/** Returns the digits before and after the point of a typed amount, without trailing zeros; null if it is invalid. */
-function parseAmount(typed: string): { whole: string; fraction: string } | null {
-  const match = TYPED_AMOUNT.exec(typed.trim().replace(THOUSANDS, (digits) => digits.replaceAll(',', '')));
-  return match === null ? null : { whole: match[1] ?? '', fraction: match[2] ?? '' };
+/** Converts a typed amount of STX to micro-STX; returns null if it is invalid. */
+export function toMicroStx(typed: string): string | null {
+  const match = TYPED_STX.exec(typed.trim().replace(THOUSANDS, (digits) => digits.replaceAll(',', '')));
+  return match === null ? null : BigInt(`${match[1]}${(match[2] ?? '').padEnd(6, '0')}`).toString();
 }
-
-/** Converts a typed amount to the smallest unit. Returns a text with a {@link amountMistake} unchanged. */
-export function toSmallestUnit(typed: string, decimals: number): string {
-  const parts = parseAmount(typed);
-  if (parts === null || parts.fraction.length > decimals) return typed;
-  const { whole, fraction } = parts;
-  return BigInt(whole + fraction.padEnd(decimals, '0')).toString();
-}
-
-/** Describes the mistake in a typed amount; returns null if the amount is valid. @param unit in words: `STX` */
-export function amountMistake(typed: string, decimals: number, unit: string): string | null {
-  const text = typed.trim();
-  if (text === '') return null;
-  const parts = parseAmount(text);
-  if (parts === null) return 'Enter a number such as 1,234.5.';
-  if (parts.fraction.length > decimals) {
-    return decimals === 0 ? `${unit} has no decimals.` : `${unit} has ${decimals} decimals, and this number has more.`;
-  }
-  return BigInt(toSmallestUnit(text, decimals)) > MAX_UINT ? 'No amount is as large.' : null;
-}
-
-/** Formats an amount in the smallest unit for an input: `1234.5`. Returns the text unchanged if it isn't an amount. */
-export const toAmountInput = (smallest: string, decimals: number): string =>
-  /^\d+$/.test(smallest) ? decimalText(smallest, decimals).replaceAll(',', '') : smallest;
 
 /** Formats the time since an event, in one unit: `just now`, `45 s ago`, `3 min ago`, `12 d ago`. */
 export function ago(seconds: number): string {

@@ -1,7 +1,6 @@
 /** The definition of a chainhook as a form. */
 import { isObject } from '../../../base/json.ts';
 import { type FilterType, filterSchemas, isFilterType } from '../../../hooks/definition/filter-schemas.ts';
-import type { TokenUnit } from './format.ts';
 
 export type FilterValues = { type: string } & Record<string, unknown>;
 
@@ -18,7 +17,6 @@ export interface Draft {
 
 /** The part of a JSON schema that filters use. */
 interface Schema {
-  $id?: string;
   type?: string;
   description?: string;
   pattern?: string;
@@ -39,8 +37,6 @@ export interface FilterField {
   choices: readonly string[] | null;
   /** Whether several words may be chosen. */
   isList: boolean;
-  /** Whether it is an amount in the smallest unit, which the form shows in whole units. */
-  isAmount: boolean;
 }
 
 export const filterTypes = Object.keys(filterSchemas) as FilterType[];
@@ -52,9 +48,6 @@ function wordsOf({ anyOf }: Schema): string[] | null {
   const words = anyOf?.map(({ const: word }) => word);
   return words?.every((word) => typeof word === 'string') ? words : null;
 }
-
-/** The `$id` of the schema of amounts. */
-const AMOUNT = 'MinimumAmount';
 
 /** An alias of `receiver`, which the form doesn't offer twice. */
 const ALIAS = 'recipient';
@@ -76,7 +69,6 @@ const membersOf = ({ properties = {}, required = [] }: Schema): FilterField[] =>
       help: (schema.description ?? '').replaceAll('`', ''),
       choices: wordsOf(schema.items ?? schema),
       isList: schema.type === 'array',
-      isAmount: schema.$id === AMOUNT,
     };
   });
 
@@ -94,17 +86,6 @@ export const titleOf = (name: string): string =>
     .map((word) => WORDS[word] ?? word)
     .join(' ')
     .replace(/^./, (letter) => letter.toUpperCase());
-
-const STX: TokenUnit = { symbol: 'STX', decimals: 6 };
-
-/** Returns the unit of a filter's amount in the form: STX, or the unit of its token. */
-export function amountUnit(filter: FilterValues, unitOf: (asset: string) => TokenUnit): TokenUnit {
-  if (filter.type.startsWith('stx_')) return STX;
-  const { asset_identifier: asset } = filter;
-  const { pattern = '' } = schemaOf(filter.type)?.properties?.asset_identifier ?? {};
-  const isAsset = typeof asset === 'string' && new RegExp(pattern).test(asset);
-  return isAsset ? unitOf(asset) : { symbol: null, decimals: null };
-}
 
 /** A mistake in a form, at its field. */
 export interface Mistake {

@@ -7,18 +7,8 @@ import { type Answer, type Body, get, patch, post } from '../../api/api.ts';
 import { tip } from '../../api/live.ts';
 import { consumerHeaders } from '../../api/session.ts';
 import { useAnswer, useGet } from '../../api/use-answer.ts';
+import { plural, stxText, visible, words } from '../../chain/format.ts';
 import {
-  amountMistake,
-  count,
-  plural,
-  type TokenUnit,
-  toAmountInput,
-  toSmallestUnit,
-  visible,
-  words,
-} from '../../chain/format.ts';
-import {
-  amountUnit,
   type Draft,
   FIELD_TITLES,
   type FilterField,
@@ -36,7 +26,6 @@ import {
 } from '../../chain/hook-definition.ts';
 import { isAboutSame, makeDraft, type TemplateName, templateOf, templates } from '../../chain/hook-templates.ts';
 import { Check, ChoiceField, TextField, useAction } from '../../ui/form.tsx';
-import { unitOf } from '../../ui/metadata.ts';
 import { Button, ButtonLink, Page, Panel, Problem, Show, TextBlock } from '../../ui/parts.tsx';
 import { go, pathTo, url, withQuery } from '../../ui/router.ts';
 import { isDevnet } from '../../ui/server-status.tsx';
@@ -332,8 +321,8 @@ function FilterForm({ number, filter, mistakeAt, onChange, onRemove }: FilterFor
         <Field
           key={field.name}
           field={field}
+          isStx={field.name === 'min_amount' && filter.type.startsWith('stx_')}
           value={fieldValue(filter, field.name)}
-          unit={field.isAmount ? amountUnit(filter, unitOf) : null}
           mistake={mistakeAt(field.name)}
           onChange={(value) => onChange(withField(filter, field.name, value))}
         />
@@ -344,21 +333,27 @@ function FilterForm({ number, filter, mistakeAt, onChange, onRemove }: FilterFor
 
 interface FieldProps {
   field: FilterField;
+  /** Whether it is an amount of micro-STX. Its help has the amount in STX. */
+  isStx: boolean;
   value: unknown;
-  /** Unit of an amount; null if the field isn't an amount. */
-  unit: TokenUnit | null;
   mistake: string | null;
   onChange: (value: string | readonly string[]) => void;
 }
 
-function Field({ field: { name, required, help, choices, isList }, value, unit, mistake, onChange }: FieldProps) {
+function Field({ field, isStx, value, mistake, onChange }: FieldProps) {
+  const { name, required, help, choices, isList } = field;
   const label = required ? titleOf(name) : `${titleOf(name)} (optional)`;
   if (choices === null) {
     const text = value === undefined ? '' : String(value);
-    if (unit !== null)
-      return <AmountField label={label} value={text} unit={unit} mistake={mistake} onChange={onChange} />;
-    const changeText = (text: string) => onChange(text.trimStart());
-    return <TextField label={label} value={text} help={help} mistake={mistake} onChange={changeText} />;
+    return (
+      <TextField
+        label={label}
+        value={text}
+        help={isStx && /^\d{1,39}$/.test(text) ? `${help}: ${stxText(text)}` : help}
+        mistake={mistake}
+        onChange={(changed) => onChange(changed.trimStart())}
+      />
+    );
   }
   if (!isList) {
     const all = [['', 'any'] as const, ...choices.map((choice) => [choice, words(choice)] as const)];
@@ -380,45 +375,6 @@ function Field({ field: { name, required, help, choices, isList }, value, unit, 
         </Check>
       ))}
     </fieldset>
-  );
-}
-
-interface AmountFieldProps {
-  label: string;
-  /** The amount in the smallest unit; the input if it isn't an amount. */
-  value: string;
-  unit: TokenUnit;
-  mistake: string | null;
-  onChange: (value: string) => void;
-}
-
-/** Renders a field for an amount in whole units. It reports the amount in the smallest unit, as in the definition. */
-function AmountField({ label, value, unit: { symbol, decimals }, mistake, onChange }: AmountFieldProps) {
-  const [typed, setTyped] = useState('');
-  const digits = decimals ?? 0;
-  // The input stays as the user typed it, such as `1.50`, as long as it means the value.
-  const input = toSmallestUnit(typed, digits) === value ? typed : toAmountInput(value, digits);
-  const name = decimals === null ? null : (symbol ?? 'whole tokens');
-  const amountProblem = amountMistake(input, digits, symbol ?? 'The smallest unit');
-  const isValid = amountProblem === null && input !== '';
-  return (
-    <TextField
-      label={name === null ? label : `${label}, in ${visible(name)}`}
-      value={input}
-      help={
-        name === null
-          ? 'In the smallest unit of the token, because its decimals are unknown.'
-          : isValid && digits > 0
-            ? `${count(value)} ${name === 'STX' ? 'micro-STX' : 'of the smallest unit'}`
-            : ''
-      }
-      mistake={amountProblem ?? mistake}
-      onChange={(changed) => {
-        const text = changed.trimStart();
-        setTyped(text);
-        onChange(toSmallestUnit(text, digits));
-      }}
-    />
   );
 }
 
