@@ -10,7 +10,6 @@ import {
   type Transaction,
   type TransactionEvent,
   urlOf,
-  withFieldName,
 } from '../../src/console/app/api/api.ts';
 import {
   blockTitle,
@@ -696,7 +695,6 @@ test('an error shows its message, and a chainhook error its field and rule', () 
   expect(messageOf({ message: 'body/amount must be a whole number, as text' }, badRequest)).toBe(
     'Amount must be a whole number',
   );
-  expect(withFieldName('body/depth must be <= 3', { depth: 'Blocks to orphan' })).toBe('Blocks to orphan must be <= 3');
   expect(messageOf({ error: 'cannot find block by height' }, notFound)).toBe('cannot find block by height');
   const withoutText = 'The server answered with status 502.';
   expect([undefined, {}, { message: 1 }, 'text'].map((body) => messageOf(body, 502))).toEqual(

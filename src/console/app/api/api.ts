@@ -32,13 +32,11 @@ export class RequestError extends Error {
   /**
    * @param status the HTTP status; 0 if there was no response
    * @param isBeforeHistory whether the server lacks the requested data because its history starts later
-   * @param answer the message as the server sent it, with the paths of fields
    */
   constructor(
     readonly status: number,
     message: string,
     readonly isBeforeHistory = false,
-    readonly answer = message,
   ) {
     super(message);
   }
@@ -59,19 +57,11 @@ const FIELD = /(?<=^| in )(?:body|params|querystring)\/([\w/-]+)/;
 /** The end of a rule for JSON. A form's values are texts anyway. */
 const AS_TEXT = /, as text$/;
 
-/** Labels of a form's fields, by their paths in the body. */
-export type FieldLabels = Readonly<Record<string, string>>;
-
-/**
- * Names the field of a message as forms do: `Until height must be > 5` for `body/until_height must be > 5`, or by the label
- * of the form's field.
- */
-export function withFieldName(message: string, labels: FieldLabels = {}): string {
+/** Names the field of a message as forms do: `Until height must be > 5` for `body/until_height must be > 5`. */
+export function withFieldName(message: string): string {
   if (!FIELD.test(message)) return message;
   return capitalized(
-    message
-      .replace(FIELD, (_, path: string) => labels[path] ?? capitalized(path.replaceAll(/[_/]/g, ' ')))
-      .replace(AS_TEXT, ''),
+    message.replace(FIELD, (_, path: string) => capitalized(path.replaceAll(/[_/]/g, ' '))).replace(AS_TEXT, ''),
   );
 }
 
@@ -107,8 +97,7 @@ export async function sendRequest(url: string, init: RequestInit = {}): Promise<
   // The node's errors are plain text, this server's errors are JSON, and a proxy's errors are HTML.
   const isPlain = headers.get('content-type')?.startsWith('text/plain') === true;
   const body = parsedJson(text) ?? (isPlain ? { message: text.slice(0, MAX_ERROR) } : undefined);
-  const answer = answerOf(body, status);
-  throw new RequestError(status, withFieldName(answer), headers.has(HISTORY_HEADER), answer);
+  throw new RequestError(status, messageOf(body, status), headers.has(HISTORY_HEADER));
 }
 
 /** The member of a response that may lack older items: height of the server's first block. Copies of the response have it. */

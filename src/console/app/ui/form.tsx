@@ -4,7 +4,7 @@
  */
 import type { ComponentChildren, ComponentProps } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { assertRequestError, type FieldLabels, withFieldName } from '../api/api.ts';
+import { assertRequestError } from '../api/api.ts';
 import { visible } from '../chain/format.ts';
 import { announce, Button } from './parts.tsx';
 
@@ -116,8 +116,6 @@ export const Mistakes = ({ mistakes }: { mistakes: readonly string[] }) =>
 interface RunOptions<Result> {
   /** Called if the request has succeeded, unless it was cancelled. */
   onSuccess?: (result: Result) => void;
-  /** Names of the request's fields in its problem. */
-  labels?: FieldLabels | undefined;
 }
 
 interface Action<Result> {
@@ -152,7 +150,7 @@ export function useAction<Result = unknown>(): Action<Result> {
     problem,
     result,
     cancel,
-    run(work, done, { onSuccess = () => {}, labels = {} } = {}) {
+    run(work, done, { onSuccess = () => {} } = {}) {
       const controller = new AbortController();
       running.current = controller;
       setBusy(true);
@@ -168,7 +166,7 @@ export function useAction<Result = unknown>(): Action<Result> {
           (error: unknown) => {
             if (controller.signal.aborted && error instanceof DOMException) return;
             assertRequestError(error);
-            if (!controller.signal.aborted) setProblem(withFieldName(error.answer, labels));
+            if (!controller.signal.aborted) setProblem(error.message);
           },
         )
         .finally(() => {

@@ -5,7 +5,7 @@
 import { useState } from 'preact/hooks';
 import { contractNameOf } from '../../../../codec/address.ts';
 import { MAX_BLOCKS, MAX_FORK_DEPTH, MAX_STEP } from '../../../../devnet/limits.ts';
-import { type Answer, type FieldLabels, get, post, RequestError } from '../../api/api.ts';
+import { type Answer, post } from '../../api/api.ts';
 import { tipVersion } from '../../api/live.ts';
 import { useGet } from '../../api/use-answer.ts';
 import { count, duration, exactTime, plural } from '../../chain/format.ts';
@@ -163,8 +163,6 @@ const numberInput = (max: number, step = 1, min = step) => ({ type: 'number', mi
 interface Command {
   action: string;
   fields: readonly Field[];
-  /** Names of the fields in errors. */
-  labels?: FieldLabels;
   /** Runs the command. @returns its result, as a sentence */
   run: (value: (name: string) => string) => Promise<string>;
 }
@@ -184,13 +182,11 @@ const distanceFields = (heightOf: (state: State) => number): readonly Field[] =>
     isOptional: true,
   },
 ];
-const DISTANCE_LABELS = { count: 'Blocks', until_height: 'Height' };
 
 const COMMANDS: readonly Command[] = [
   {
     action: 'Mine',
     fields: distanceFields(({ tip }) => tip.height),
-    labels: DISTANCE_LABELS,
     async run(value) {
       const { blocks } = await post('/stackside/v1/devnet/mine', {}, parseDistance(value));
       return `Mined ${heights(blocks)}.`;
@@ -199,7 +195,6 @@ const COMMANDS: readonly Command[] = [
   {
     action: 'Mine Bitcoin blocks',
     fields: distanceFields(({ bitcoin }) => bitcoin.height),
-    labels: DISTANCE_LABELS,
     async run(value) {
       const { bitcoin_blocks: blocks } = await post('/stackside/v1/devnet/bitcoin', {}, parseDistance(value));
       return `Made ${heights(blocks)}, each with the first block of a tenure.`;
@@ -208,7 +203,6 @@ const COMMANDS: readonly Command[] = [
   {
     action: 'Fork',
     fields: [{ name: 'depth', label: 'Blocks to orphan', value: '1', number: () => numberInput(MAX_FORK_DEPTH) }],
-    labels: { depth: 'Blocks to orphan' },
     async run(value) {
       const body = { depth: Number(value('depth')) };
       const { blocks, orphaned } = await post('/stackside/v1/devnet/fork', {}, body);
@@ -224,17 +218,6 @@ const COMMANDS: readonly Command[] = [
     },
   },
   {
-    action: 'Go back',
-    fields: [{ name: 'place', label: 'To a snapshot, or a height', value: 'default' }],
-    labels: { snapshot: 'The snapshot', index_block_hash: 'The height' },
-    async run(value) {
-      const target = value('place');
-      const { orphaned } = await post('/stackside/v1/devnet/revert', {}, await toTargetBody(target));
-      const state = isHeight(target) ? `that after block ${count(target)}` : `that of ${target}`;
-      return `The state is ${state}; ${plural(orphaned.length, 'block')} left the chain.`;
-    },
-  },
-  {
     action: 'Fund',
     fields: [
       { name: 'address', label: 'Address', value: '' },
@@ -245,7 +228,6 @@ const COMMANDS: readonly Command[] = [
         number: ({ faucet }) => numberInput(Math.floor(Number(faucet.balance) / 1_000_000), 0.000001),
       },
     ],
-    labels: { amount: 'The amount in micro-STX' },
     async run(value) {
       const address = value('address');
       const amount = String(BigInt(Math.round(Number(value('amount')) * 1_000_000)));
@@ -264,20 +246,6 @@ const COMMANDS: readonly Command[] = [
   },
 ];
 
-const isHeight = (target: string): boolean => /^\d+$/.test(target);
-
-/** Returns the body that identifies a snapshot, or the block at a height. @throws RequestError if there is no block */
-async function toTargetBody(target: string): Promise<{ snapshot: string } | { index_block_hash: string }> {
-  if (!isHeight(target)) return { snapshot: target };
-  try {
-    const { index_block_hash } = await get('/extended/v2/blocks/{height_or_hash}', { height_or_hash: target });
-    return { index_block_hash };
-  } catch (error) {
-    if (!(error instanceof RequestError) || error.status !== 404) throw error;
-    throw new RequestError(404, `This server has no block ${target}.`);
-  }
-}
-
 const SimulatedNode = ({ state }: { state: State }) => (
   <Panel title="Simulated node" source={SOURCE}>
     <div class="panel-body grid" style={{ '--column': '26rem' }}>
@@ -288,10 +256,10 @@ const SimulatedNode = ({ state }: { state: State }) => (
   </Panel>
 );
 
-function CommandForm({ action, fields, labels, run: runCommand, state }: Command & { state: State }) {
+function CommandForm({ action, fields, run: runCommand, state }: Command & { state: State }) {
   const { run, result, problem, busy } = useAction<string>();
   return (
-    <Form class="form row" aria-label={action} onSubmit={(value) => run(() => runCommand(value), String, { labels })}>
+    <Form class="form row" aria-label={action} onSubmit={(value) => run(() => runCommand(value), String)}>
       {fields.map(({ name, label, value, number, isOptional = false }) => (
         <TextField
           key={name}
@@ -345,8 +313,6 @@ export function FailedCall({ id }: { id: string }) {
   );
 }
 
-const LABELS = { tx_id: 'The transaction', fee: 'Fee in micro-STX' };
-
 /** Renders buttons that mine the next block, and that replace or drop a transaction. @param fee in micro-STX */
 export function PendingSteps({ id, fee }: { id: string; fee: string }) {
   const { data: state } = useGet(SOURCE, {}, `${tipVersion.value} ${every(STATE_EVERY)}`);
@@ -357,12 +323,11 @@ export function PendingSteps({ id, fee }: { id: string; fee: string }) {
   const replace = () =>
     run(() => post('/stackside/v1/devnet/replace', {}, { tx_id: id, fee: newFee.trim() }), 'Replaced the transaction', {
       onSuccess: ({ tx_id: other }) => go(pathTo('transaction', { id: other })),
-      labels: LABELS,
     });
   return (
     <Form class="form row" aria-label="Steps of the simulated node" onSubmit={replace}>
       <Button text="Mine a block" disabled={busy} onClick={() => run(mine, 'Mined a block')} />
-      <Button text="Drop" disabled={busy} onClick={() => run(drop, 'Dropped the transaction', { labels: LABELS })} />
+      <Button text="Drop" disabled={busy} onClick={() => run(drop, 'Dropped the transaction')} />
       {state?.replaceable.includes(id) === true ? (
         <>
           <TextField
