@@ -382,14 +382,16 @@ interface ListPage {
 
 /** Returns the cursors of the pages next to a page; null if the list has only this one. */
 function pageCursors(
-  { cursor, next_cursor, prev_cursor, offset = 0, limit = 0, total }: ListPage,
+  { results, cursor, next_cursor, prev_cursor, offset = 0, limit = 0, total }: ListPage,
   pager: ListFooterProps['pager'],
 ): Pick<PagerProps, 'next' | 'previous'> | null {
   if (pager === null) return null;
   // In v2, the next block is the newer one.
   if (next_cursor !== undefined) return { next: prev_cursor ?? null, previous: next_cursor };
   if (typeof cursor === 'object' && cursor !== null) return cursor;
-  return pager === undefined ? null : neighbourOffsets(offset, limit, offset + limit < (total ?? 0));
+  if (pager === undefined) return null;
+  // A full page of a list without a total may have a next page.
+  return neighbourOffsets(offset, limit, total == null ? results.length === limit : offset + limit < total);
 }
 
 interface ListFooterProps {

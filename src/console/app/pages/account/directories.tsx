@@ -1,21 +1,11 @@
 /** The directories of contracts and of tokens: all, and the most used. */
 
-import { type Answer, get } from '../../api/api.ts';
+import type { Answer } from '../../api/api.ts';
 import { tipVersion } from '../../api/live.ts';
-import { type Loaded, useAnswer } from '../../api/use-answer.ts';
+import { type Loaded, useGet } from '../../api/use-answer.ts';
 import { addDays, count } from '../../chain/format.ts';
 import { CONTRACT, HOLDER, toUnix } from '../../ui/columns.tsx';
-import {
-  ButtonLink,
-  Choices,
-  type Column,
-  choiceOf,
-  ListPanel,
-  listQuery,
-  Page,
-  Tabs,
-  useList,
-} from '../../ui/parts.tsx';
+import { ButtonLink, Choices, type Column, choiceOf, ListPanel, Page, Tabs, useList } from '../../ui/parts.tsx';
 import { pathTo, url, withQuery } from '../../ui/router.ts';
 import { isDevnet } from '../../ui/server-status.tsx';
 import { Ago, Asset, Badge, BlockLink, ChainText, Meter, Stx, TokenAmount } from '../../ui/values.tsx';
@@ -204,24 +194,11 @@ function Collections() {
 }
 
 function StxHolders() {
-  const query = listQuery();
-  const holders = useAnswer(
-    `stx holders ${query.cursor}`,
-    async (signal) => {
-      const [page, supply] = await Promise.all([
-        get('/extended/v3/tokens/stx/holders', query, signal),
-        get('/extended/v3/tokens/stx/supply', {}, signal),
-      ]);
-      const results = page.results.map((holder) => ({ ...holder, share: shareOf(holder.balance, supply.total) }));
-      return { ...page, results };
-    },
-    tipVersion.value,
-  );
+  const supply = useGet('/extended/v3/tokens/stx/supply', {}, tipVersion.value).data?.total ?? '0';
   return (
     <ListPanel
       title="Holders of STX"
-      source="/extended/v3/tokens/stx/holders"
-      loaded={holders}
+      loaded={useList('/extended/v3/tokens/stx/holders', {})}
       item="holder"
       stacked
       keyOf={({ principal }) => principal}
@@ -229,7 +206,12 @@ function StxHolders() {
       columns={[
         HOLDER,
         ['Balance', 'number named', ({ balance }) => <Stx micro={balance} />],
-        ['Share of the supply', 'number named', ({ share }) => <Meter value={share} total={1} />, { label: 'share' }],
+        [
+          'Share of the supply',
+          'number named',
+          ({ balance }) => <Meter value={shareOf(balance, supply)} total={1} />,
+          { label: 'share' },
+        ],
       ]}
     />
   );

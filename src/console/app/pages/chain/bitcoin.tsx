@@ -1,8 +1,8 @@
 /** The pages of Bitcoin: blocks with their Stacks blocks and payments to stackers, and an address with its payments. */
 
-import { type BitcoinBlock as BitcoinBlockObject, get } from '../../api/api.ts';
+import type { BitcoinBlock as BitcoinBlockObject } from '../../api/api.ts';
 import { tip, tipVersion } from '../../api/live.ts';
-import { useAnswer, useGet } from '../../api/use-answer.ts';
+import { useGet } from '../../api/use-answer.ts';
 import { count, plural } from '../../chain/format.ts';
 import {
   BLOCKS_PER_PAGE,
@@ -10,7 +10,6 @@ import {
   Copied,
   DataPanel,
   ListPanel,
-  neighbourOffsets,
   offsetQuery,
   Page,
   Panel,
@@ -162,22 +161,11 @@ const BITCOIN_BLOCK: Column<{ burn_block_height: number }> = [
 ];
 
 function Rewards({ address, version }: ListProps) {
-  const { limit, offset } = offsetQuery('offset', BLOCKS_PER_PAGE);
-  const rewards = useAnswer(
-    `rewards of ${address} ${offset}`,
-    async (signal) => {
-      // The route returns no total: one more reward shows that there is a next page.
-      const params = { address, limit: limit + 1, offset };
-      const { results } = await get('/extended/v1/burnchain/rewards/{address}', params, signal);
-      return { results: results.slice(0, limit), cursor: neighbourOffsets(offset, limit, results.length > limit) };
-    },
-    version,
-  );
+  const params = { address, ...offsetQuery('offset', BLOCKS_PER_PAGE) };
   return (
     <ListPanel
       title="Rewards by Bitcoin block"
-      source={`/extended/v1/burnchain/rewards/${address}`}
-      loaded={rewards}
+      loaded={useGet('/extended/v1/burnchain/rewards/{address}', params, version)}
       pager="offset"
       keyOf={({ burn_block_height: height, reward_index: index }) => `${height} ${index}`}
       empty="No Bitcoin block paid a reward to this address."

@@ -1,13 +1,23 @@
 /** The pages of forks: the list, and a page per fork with its branches and transactions. */
 
-import { Fragment } from 'preact';
-import { type Answer, get, RequestError } from '../../api/api.ts';
+import type { Answer } from '../../api/api.ts';
 import { tipVersion } from '../../api/live.ts';
-import { useAnswer, useGet } from '../../api/use-answer.ts';
+import { useGet } from '../../api/use-answer.ts';
 import { branchRows, FATES, orphanedBlock } from '../../chain/blocks.ts';
 import { count } from '../../chain/format.ts';
 import { DROP_REASONS, kindOf } from '../../chain/transaction.ts';
-import { type Column, Empty, Footer, ListPanel, Page, Panel, Show, TablePanel, useList } from '../../ui/parts.tsx';
+import {
+  type Column,
+  Commas,
+  Empty,
+  Footer,
+  ListPanel,
+  Page,
+  Panel,
+  Show,
+  TablePanel,
+  useList,
+} from '../../ui/parts.tsx';
 import { pathTo } from '../../ui/router.ts';
 import { Ago, Badge, BitcoinBlockLink, BlockLink, Hash, TxLink, When } from '../../ui/values.tsx';
 
@@ -163,40 +173,27 @@ export function ForkMark({ height }: { height: number }) {
   return (
     <p class="note wait">
       Forks with another block of this height:{' '}
-      {forksHere.map(({ index_block_hash: hash }, index) => (
-        <Fragment key={hash}>
-          {index === 0 ? '' : ', '}
-          <a href={pathTo('fork', { hash })}>fork {index + 1}</a>
-        </Fragment>
-      ))}
+      <Commas
+        items={forksHere.map(({ index_block_hash: hash }, index) => (
+          <a key={hash} href={pathTo('fork', { hash })}>
+            fork {index + 1}
+          </a>
+        ))}
+      />
       .
     </p>
   );
 }
 
-/** Returns the fork of an orphaned block; null if no orphaned block has the hash. @param hash either of its hashes */
-async function findFork(hash: string, signal: AbortSignal): Promise<ForkObject | null> {
-  try {
-    return await get('/stackside/v1/forks/{hash}', { hash }, signal);
-  } catch (error) {
-    if (error instanceof RequestError && error.status === 404) return null;
-    throw error;
-  }
-}
-
 /** Renders the page of an orphaned block. @param hash either of its hashes, or a height @param missing text for no block */
-export function OrphanedBlock({ hash, missing }: { hash: string; missing: string }) {
-  const loaded = useAnswer(
-    `fork ${hash}`,
-    async (signal) => ({ fork: hash.length < 64 ? null : await findFork(hash, signal) }),
-    tipVersion.value,
-  );
-  return (
-    <Show loaded={loaded} rows={8}>
-      {({ fork }) => (fork === null ? <Empty>{missing}</Empty> : <OrphanFacts fork={fork} hash={hash} />)}
-    </Show>
-  );
-}
+export const OrphanedBlock = ({ hash, missing }: { hash: string; missing: string }) =>
+  hash.length < 64 ? <Empty>{missing}</Empty> : <ByHash hash={hash} missing={missing} />;
+
+const ByHash = ({ hash, missing }: { hash: string; missing: string }) => (
+  <Show loaded={useGet('/stackside/v1/forks/{hash}', { hash }, tipVersion.value)} rows={8} missing={missing}>
+    {(fork) => <OrphanFacts fork={fork} hash={hash} />}
+  </Show>
+);
 
 function OrphanFacts({ fork, hash }: { fork: ForkObject; hash: string }) {
   const block = orphanedBlock(fork, hash);
