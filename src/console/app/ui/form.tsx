@@ -6,6 +6,7 @@ import type { ComponentChildren, ComponentProps } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { assertRequestError } from '../api/api.ts';
 import { visible } from '../chain/format.ts';
+import type { Mistake } from '../chain/hook-definition.ts';
 import { announce, Button } from './parts.tsx';
 
 const Help = ({ text = '' }: { text: ComponentChildren }) =>
@@ -100,13 +101,13 @@ export const onCtrlEnter = (submit: () => void) => (event: KeyboardEvent) => {
 };
 
 /** Renders the mistakes in a form. */
-export const Mistakes = ({ mistakes }: { mistakes: readonly string[] }) =>
+export const Mistakes = ({ mistakes }: { mistakes: readonly Mistake[] }) =>
   mistakes.length === 0 ? null : (
     <section class="note stack bad" aria-label="Mistakes" aria-live="polite">
       <ul>
-        {mistakes.map((mistake) => (
-          <li key={mistake} class="break">
-            {visible(mistake)}
+        {mistakes.map(({ path, message }) => (
+          <li key={path} class="break">
+            {visible(`${path} ${message}`)}
           </li>
         ))}
       </ul>

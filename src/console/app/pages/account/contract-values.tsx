@@ -51,16 +51,6 @@ const AWAY = [502, 504];
 const NODE_AWAY =
   'The node reads contracts, and it can’t be reached now. Start the node, or name another one with --node-rpc.';
 
-/** Prefix of the query parameters of arguments, and the query parameter of the sender. */
-const ARGUMENT = 'arg.';
-const SENDER = 'sender';
-
-interface ContractReadsProps {
-  contract: string;
-  /** Query parameter for the name of the read object. */
-  parameter: string;
-}
-
 interface InterfacePanelProps {
   contract: string;
   title: string;
@@ -92,13 +82,6 @@ const KINDS = [
   ['constant', 'Constants'],
 ] as const satisfies readonly (readonly [Readable['kind'], string])[];
 
-const clearCall = (): Record<string, null> =>
-  Object.fromEntries(
-    [...url.value.query.keys()]
-      .filter((name) => name.startsWith(ARGUMENT) || name === SENDER)
-      .map((name) => [name, null]),
-  );
-
 interface ChosenItemProps<Item> {
   label: string;
   /** Query parameter for the name of the item. */
@@ -108,13 +91,12 @@ interface ChosenItemProps<Item> {
   none: string;
   /** Text before the name of an unknown item. */
   unknown: string;
-  choose: (name: string) => void;
   children: (item: Item, args: readonly Argument[]) => ComponentChildren;
 }
 
 /** Renders the choice of a function or of data in the node's interface of a contract, and the form of the chosen item. */
 export function ChosenItem<Item extends ContractFunction>(props: ChosenItemProps<Item>) {
-  const { label, parameter, groups, none, unknown, choose, children } = props;
+  const { label, parameter, groups, none, unknown, children } = props;
   const items = groups.flatMap(([, items]) => items);
   if (items.length === 0) return <Empty>{none}</Empty>;
   const chosenName = url.value.query.get(parameter);
@@ -124,7 +106,10 @@ export function ChosenItem<Item extends ContractFunction>(props: ChosenItemProps
       <div class="panel-body form stack">
         <label>
           {label}
-          <select value={item?.name ?? ''} onChange={({ currentTarget }) => choose(currentTarget.value)}>
+          <select
+            value={item?.name ?? ''}
+            onChange={({ currentTarget }) => go(withQuery({ [parameter]: currentTarget.value }))}
+          >
             {item === undefined ? <option value="" /> : null}
             {groups.map(([title, items]) =>
               items.length === 0 ? null : (
@@ -156,6 +141,12 @@ export function ChosenItem<Item extends ContractFunction>(props: ChosenItemProps
   );
 }
 
+interface ContractReadsProps {
+  contract: string;
+  /** Query parameter for the name of the read object. */
+  parameter: string;
+}
+
 /** Reads from a contract through the node. The node's interface of the contract determines the forms. */
 export const ContractReads = ({ contract, parameter }: ContractReadsProps) => (
   <InterfacePanel contract={contract} title="Read-only calls">
@@ -169,17 +160,8 @@ export const ContractReads = ({ contract, parameter }: ContractReadsProps) => (
         ])}
         none="There is nothing to read: no read-only function, variable, map or constant."
         unknown="The node’s interface of the contract has no readable"
-        choose={(name) => go(withQuery({ ...clearCall(), [parameter]: name }))}
       >
-        {(item, args) => (
-          <ReadForm
-            key={`${item.kind} ${item.name}`}
-            contract={contract}
-            parameter={parameter}
-            item={item}
-            args={args}
-          />
-        )}
+        {(item, args) => <ReadForm key={`${item.kind} ${item.name}`} contract={contract} item={item} args={args} />}
       </ChosenItem>
     )}
   </InterfacePanel>
@@ -193,54 +175,31 @@ interface ReadRequest {
   number: number;
 }
 
-/** Returns the draft in the link of the page. */
-const draftInLink = (): Draft =>
-  new Map(
-    [...url.value.query]
-      .filter(([name]) => name.startsWith(ARGUMENT))
-      .map(([name, text]) => [name.slice(ARGUMENT.length), text]),
-  );
+interface ReadFormProps {
+  contract: string;
+  item: Readable;
+  args: readonly Argument[];
+}
 
-/** Maximum characters of a link that contains the arguments. Servers reject much longer links. */
-const MAX_LINK = 2_000;
-
-/** Renders the form of the arguments, which is filled from the link and stored in it, and the result of the call. */
-function ReadForm({
-  contract,
-  parameter,
-  item,
-  args,
-}: ContractReadsProps & { item: Readable; args: readonly Argument[] }) {
+/** Renders the form of the arguments, and the result of the call. An item without arguments is read at once. */
+function ReadForm({ contract, item, args }: ReadFormProps) {
+  const [draft, setDraft] = useState<Draft>(new Map());
   // Every node accepts the address of an account as the sender.
-  const [deployer = ''] = contract.split('.');
-  const [draft, setDraft] = useState(draftInLink);
-  const [sender, setSender] = useState(url.value.query.get(SENDER) ?? deployer);
+  const [sender, setSender] = useState(contract.split('.').at(0) ?? '');
   const { values, mistakes } = encodeArguments(args, draft);
   const [senderMistake = null] = encodeArguments(
     [{ name: 'Sender', type: 'principal' }],
     new Map([['Sender', sender]]),
   ).mistakes;
   const allMistakes = senderMistake === null ? mistakes : [...mistakes, senderMistake];
-  const toRequest = (number: number): ReadRequest | null =>
-    allMistakes.length > 0 ? null : { args: values.map(toHex), sender: sender.trim(), number };
-  // A link with arguments reads at once, and so does an item without any.
-  const [request, setRequest] = useState(() => (args.length === 0 || draft.size > 0 ? toRequest(0) : null));
+  const toRequest = (number: number): ReadRequest => ({ args: values.map(toHex), sender: sender.trim(), number });
+  const [request, setRequest] = useState(() => (args.length === 0 ? toRequest(0) : null));
   const [isSubmitted, setIsSubmitted] = useState(false);
   const shownMistakes = isSubmitted ? allMistakes : [];
 
   const submit = () => {
     setIsSubmitted(true);
-    const newRequest = toRequest((request?.number ?? 0) + 1);
-    if (newRequest === null) return;
-    setRequest(newRequest);
-    const typed = formFields(args, draft).filter(({ path }) => draft.has(path));
-    const link = withQuery({
-      ...clearCall(),
-      [parameter]: item.name,
-      ...Object.fromEntries(typed.map(({ path }) => [`${ARGUMENT}${path}`, draft.get(path) ?? ''])),
-      [SENDER]: sender === deployer ? null : sender,
-    });
-    if (link.length <= MAX_LINK) go(link, { replace: true });
+    if (allMistakes.length === 0) setRequest(toRequest((request?.number ?? 0) + 1));
   };
   return (
     <>
@@ -255,7 +214,7 @@ function ReadForm({
             onChange={setSender}
           />
         ) : null}
-        <Mistakes mistakes={shownMistakes.map(({ path, message }) => `${path} ${message}`)} />
+        <Mistakes mistakes={shownMistakes} />
         <div class="row">
           <Button text="Read" type="submit" class="primary" />
         </div>

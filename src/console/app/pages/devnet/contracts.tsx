@@ -15,7 +15,7 @@ import { type Argument, type Draft, encodeArguments, functionsOf } from '../../c
 import { shortPrincipal, visible, words } from '../../chain/format.ts';
 import { ChoiceField, Form, Mistakes, onCtrlEnter, TextField, useAction } from '../../ui/form.tsx';
 import { Button, ButtonLink, Facts, Panel, Problem, Show } from '../../ui/parts.tsx';
-import { go, pathTo, withQuery } from '../../ui/router.ts';
+import { pathTo } from '../../ui/router.ts';
 import { MinedStatus } from '../../ui/transactions.tsx';
 import { BlockLink, Stx, TxLink } from '../../ui/values.tsx';
 import { ArgumentFields, ChosenItem, InterfacePanel, WholeValue } from '../account/contract-values.tsx';
@@ -115,19 +115,16 @@ const SentTransaction = ({
   </section>
 );
 
-const CALL = 'call';
-
 /** Renders the choice of a function of a contract, and its form. */
 export const ContractCall = ({ contract }: { contract: string }) => (
   <InterfacePanel contract={contract} title="Call a function">
     {(contractInterface) => (
       <ChosenItem
         label="Function"
-        parameter={CALL}
+        parameter="call"
         groups={[['Public functions', functionsOf(contractInterface, 'public')]]}
         none="The contract has no public function."
         unknown="The contract has no public function"
-        choose={(name) => go(withQuery({ [CALL]: name }))}
       >
         {({ name }, args) => (
           <WithAccounts key={name}>
@@ -168,7 +165,7 @@ function CallForm({ contract, name, args, accounts }: CallFormProps) {
       <Form class="panel-body form stack" aria-label={`Call ${visible(name)}`} onSubmit={submit}>
         <ArgumentFields args={args} draft={draft} mistakes={shownMistakes} onChange={setDraft} />
         {senderField}
-        <Mistakes mistakes={shownMistakes.map(({ path, message }) => `${path} ${message}`)} />
+        <Mistakes mistakes={shownMistakes} />
         <Problem text={problem} />
         <div class="row">
           <Button text="Call" type="submit" class="primary" disabled={busy} />
