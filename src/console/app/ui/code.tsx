@@ -59,9 +59,12 @@ export const NftLink = ({ asset, value }: { asset: string; value: { hex: string;
   </a>
 );
 
-/** Renders a Clarity value, in a scrolling box if it has more than `maxLength` characters. */
-export const LongValue = ({ repr, label, maxLength }: { repr: string; label: string; maxLength: number }) =>
-  repr.length <= maxLength ? (
+/** Maximum characters of a value outside of a scrolling box. */
+const MAX_LENGTH = 160;
+
+/** Renders a Clarity value, in a scrolling box if it is long. */
+export const LongValue = ({ repr, label }: { repr: string; label: string }) =>
+  repr.length <= MAX_LENGTH ? (
     <Value repr={repr} />
   ) : (
     <Scrollable label={label} class="code scroll boxed">

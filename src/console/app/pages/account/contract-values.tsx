@@ -400,7 +400,7 @@ export function ContractLogs({ contract, version, query, children }: ContractLog
   const fields = columns.map(({ path, isNumber }, index): Column<ReadLog> => {
     if (path === '') {
       const renderValue = ({ tx_id, value, fields: parts }: ReadLog) =>
-        parts === null ? <LongValue repr={value.repr} label={`Value that ${tx_id} printed`} maxLength={200} /> : null;
+        parts === null ? <LongValue repr={value.repr} label={`Value that ${tx_id} printed`} /> : null;
       return ['Value', index === 0 ? 'fill first' : 'fill', renderValue];
     }
     return [

@@ -28,19 +28,10 @@ type ForkObject = Answer<'/stackside/v1/forks/{hash}'>;
 const heights = ({ height, top_height: top }: Pick<ListedFork, 'height' | 'top_height'>): string =>
   height === top ? count(height) : `${count(height)} to ${count(top)}`;
 
-const WasCanonical = ({ was }: { was: boolean | null }) =>
-  was === null ? (
-    <span class="quiet">not known</span>
-  ) : was ? (
-    <Badge tone="wait">reorganized</Badge>
-  ) : (
-    <span>never</span>
-  );
-
 const COLUMNS: readonly Column<ListedFork>[] = [
   ['Heights', 'first', (fork) => <a href={pathTo('fork', { hash: fork.index_block_hash })}>{heights(fork)}</a>],
   ['Blocks', 'number named', ({ blocks }) => count(blocks)],
-  ['On the chain', 'named', ({ was_canonical: was }) => <WasCanonical was={was} />],
+  ['On the chain', 'named', ({ was_canonical: was }) => wasCanonicalText(was)],
   ['First block', 'wide named', ({ index_block_hash: hash }) => <Hash value={hash} />],
   ['Time', 'number when', ({ time }) => (time === null ? '–' : <Ago chain time={time} />)],
 ];

@@ -98,7 +98,7 @@ function Details({ event }: { event: TransactionEvent }) {
           <Principal principal={contract} />{' '}
           {topic === 'print' ? null : <span class="quiet break">{visible(topic)}</span>}
           <div>
-            <LongValue repr={value.repr} label={`Value of event ${event.event_index}`} maxLength={160} />
+            <LongValue repr={value.repr} label={`Value of event ${event.event_index}`} />
           </div>
         </>
       );

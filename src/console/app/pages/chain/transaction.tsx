@@ -306,8 +306,7 @@ function ContractCall({ source, call, result, rolledBack }: CallProps) {
           rolledBack ? 'Result, rolled back' : 'Result',
           result === null ? null : (
             <span>
-              <LongValue repr={result.repr} label="Result" maxLength={LONG_VALUE} />{' '}
-              <Copy text={result.repr} name="result" />
+              <LongValue repr={result.repr} label="Result" /> <Copy text={result.repr} name="result" />
             </span>
           ),
         ],
@@ -336,7 +335,7 @@ function ContractCall({ source, call, result, rolledBack }: CallProps) {
               'half',
               ({ repr, title }) => (
                 <Copied text={repr} name={`value of ${visible(title)}`}>
-                  <LongValue repr={repr} label={`Value of ${visible(title)}`} maxLength={LONG_VALUE} />
+                  <LongValue repr={repr} label={`Value of ${visible(title)}`} />
                 </Copied>
               ),
             ],
@@ -347,9 +346,6 @@ function ContractCall({ source, call, result, rolledBack }: CallProps) {
     </Panel>
   );
 }
-
-/** Minimum characters of a value for a scrolling box. */
-const LONG_VALUE = 120;
 
 function Events({ transaction, offset }: { transaction: MinedTransaction; offset: number }) {
   const { events, event_count: total, tx_id: id } = transaction;

@@ -27,50 +27,38 @@ const WithAccounts = ({ children }: { children: (accounts: readonly DevnetAccoun
   <Show loaded={useGet('/stackside/v1/devnet', {}, tipVersion.value)}>{({ accounts }) => children(accounts)}</Show>
 );
 
-/** Value of the choice for another account. */
-const OTHER = '…';
+/** The sender that was entered last; null before the first input, and empty for the faucet. */
+const entered = signal<string | null>(null);
 
-/** The sender that was chosen last. Its name is null before the first choice, and empty for the faucet. */
-const chosen = signal<{ name: string | null; isTyped: boolean }>({ name: null, isTyped: false });
-
-/** Returns the account that sends, by default the first, and the field for choosing it. */
+/** Returns the account that sends, by default the first, and the field for it, which offers the accounts. */
 function useSender(accounts: readonly DevnetAccount[]) {
-  const { name, isTyped } = chosen.value;
-  const sender = (name ?? accounts[0]?.name ?? '').trim();
+  const text = entered.value ?? accounts[0]?.name ?? '';
+  const sender = text.trim();
   const account = accounts.find(({ name }) => name === sender);
   const field = (
     <>
-      <ChoiceField
+      <TextField
         label="Sender"
-        value={isTyped ? OTHER : sender}
-        choices={[
-          ...accounts.map(({ name, address }) => [name, `${name} · ${shortPrincipal(address)}`] as const),
-          ['', 'the faucet'],
-          [OTHER, 'another account'],
-        ]}
+        value={text}
+        list="accounts"
         help={
           account === undefined ? (
-            ''
+            'Empty for the faucet; a name of your choice, whose account needs funds; an address with --unsafe-impersonate'
           ) : (
             <>
               It has <Stx micro={account.balance} />
             </>
           )
         }
-        onChange={(value) => {
-          chosen.value = value === OTHER ? { name: '', isTyped: true } : { name: value, isTyped: false };
+        onChange={(changed) => {
+          entered.value = changed;
         }}
       />
-      {isTyped ? (
-        <TextField
-          label="Account"
-          value={name ?? ''}
-          help="A name of your choice (its account needs funds), or an address if the devnet was started with --unsafe-impersonate"
-          onChange={(text) => {
-            chosen.value = { name: text, isTyped: true };
-          }}
-        />
-      ) : null}
+      <datalist id="accounts">
+        {accounts.map(({ name, address }) => (
+          <option key={name} value={name} label={shortPrincipal(address)} />
+        ))}
+      </datalist>
     </>
   );
   return { sender: sender === '' ? {} : { sender }, field };
