@@ -489,14 +489,8 @@ export function Choices(props: ChoicesProps) {
   );
 }
 
-/** A part of a page. */
-export interface Tab {
-  id: string;
-  title: string;
-  /** Number of items in the part, shown beside the title. An empty part is only listed if it is shown. */
-  size?: number | undefined;
-  content: () => ComponentChildren;
-}
+/** A part of a page, with the number of its items, shown beside the title. An empty part is only listed if it is shown. */
+export type Tab = readonly [id: string, title: string, content: () => ComponentChildren, size?: number | undefined];
 
 /**
  * Renders links to the parts of a page, and the part in the query, or the first. Each part has a separate URL, which
@@ -505,29 +499,29 @@ export interface Tab {
  */
 export function Tabs({ label, tabs }: { label: string; tabs: readonly Tab[] }) {
   const { path, query } = url.value;
-  const listed = tabs.filter(({ id, size }) => size !== 0 || id === query.get('tab'));
-  const shown = listed.find(({ id }) => id === query.get('tab')) ?? listed[0]!;
+  const listed = tabs.filter(([id, , , size]) => size !== 0 || id === query.get('tab'));
+  const [shownId, , content] = listed.find(([id]) => id === query.get('tab')) ?? listed[0]!;
   const nav = useRef<HTMLElement>(null);
   useEffect(() => {
     const [links, link] = [nav.current, nav.current?.querySelector<HTMLElement>('[aria-current]')];
     // Not `scrollIntoView`, which would also scroll the page.
     if (links && link) links.scrollTo({ left: link.offsetLeft - links.offsetLeft - link.offsetWidth });
-  }, [shown.id]);
+  }, [shownId]);
   return (
     <>
       <nav class="tabs" aria-label={label} ref={nav}>
-        {listed.map(({ id, title, size }, index) => (
+        {listed.map(([id, title, , size], index) => (
           <a
             key={id}
             href={index === 0 ? path : `${path}?tab=${id}`}
-            aria-current={id === shown.id ? 'page' : undefined}
+            aria-current={id === shownId ? 'page' : undefined}
           >
             {title}
             {size === undefined ? null : <span class="quiet number"> {count(size)}</span>}
           </a>
         ))}
       </nav>
-      {shown.content()}
+      {content()}
     </>
   );
 }

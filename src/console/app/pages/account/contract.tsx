@@ -76,42 +76,33 @@ export function Contract({ contract }: { contract: string }) {
   const tabs: readonly Tab[] = [
     ...onlyIf(
       !isMissing,
-      { id: 'source', title: 'Source', content: () => <Deployment address={address} loaded={loaded} /> },
-      {
-        id: 'functions',
-        title: 'Interface',
-        size: source === null ? undefined : defined.length,
-        content: () => (
+      ['source', 'Source', () => <Deployment address={address} loaded={loaded} />],
+      [
+        'functions',
+        'Interface',
+        () => (
           <Show loaded={loaded} missing={missingReason(address)}>
             {() => <Definitions contract={contract} defined={defined} api={loaded.source} />}
           </Show>
         ),
-      },
-      {
-        id: 'read',
-        title: 'Read-only calls',
+        source === null ? undefined : defined.length,
+      ],
+      [
+        'read',
+        'Read-only calls',
+        () => <Values {...shared} tab="read" />,
         // The source of a simulated boot contract defines nothing, but the node can read its interface.
-        size: defined.length === 0 ? undefined : defined.filter(({ kind }) => READABLE.includes(kind)).length,
-        content: () => <Values {...shared} tab="read" />,
-      },
+        defined.length === 0 ? undefined : defined.filter(({ kind }) => READABLE.includes(kind)).length,
+      ],
     ),
-    ...onlyIf(!isMissing && isDevnet() === true, {
-      id: 'call',
-      title: 'Call a function',
-      content: () => <OnDevnet>{({ ContractCall }) => <ContractCall contract={contract} />}</OnDevnet>,
-    }),
-    {
-      id: 'calls',
-      title: 'Calls',
-      size: sizes.calls,
-      content: () => <ContractCalls {...shared} functions={functions} />,
-    },
-    { id: 'logs', title: 'Logs', size: sizes.logs, content: () => <Values {...shared} tab="logs" /> },
-    ...onlyIf(!isMissing, {
-      id: 'deployer',
-      title: 'Same deployer',
-      content: () => <SameDeployer contract={contract} deployer={address} />,
-    }),
+    ...onlyIf(!isMissing && isDevnet() === true, [
+      'call',
+      'Call a function',
+      () => <OnDevnet>{({ ContractCall }) => <ContractCall contract={contract} />}</OnDevnet>,
+    ]),
+    ['calls', 'Calls', () => <ContractCalls {...shared} functions={functions} />, sizes.calls],
+    ['logs', 'Logs', () => <Values {...shared} tab="logs" />, sizes.logs],
+    ...onlyIf(!isMissing, ['deployer', 'Same deployer', () => <SameDeployer contract={contract} deployer={address} />]),
     ...principalTabs({ principal: contract, version }, sizes),
   ];
   return (

@@ -115,9 +115,9 @@ export const Tokens = () => (
     <Tabs
       label="Kinds of tokens"
       tabs={[
-        { id: 'fungible', title: 'Fungible tokens', content: () => <FungibleTokens /> },
-        { id: 'collections', title: 'Collections', content: () => <Collections /> },
-        { id: 'stx', title: 'STX', content: () => <StxHolders /> },
+        ['fungible', 'Fungible tokens', () => <FungibleTokens />],
+        ['collections', 'Collections', () => <Collections />],
+        ['stx', 'STX', () => <StxHolders />],
       ]}
     />
   </Page>

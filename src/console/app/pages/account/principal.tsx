@@ -56,10 +56,10 @@ export function Account({ principal }: { principal: string }) {
         label="Parts of the account"
         tabs={[
           ...principalTabs(props),
-          { id: 'counterparties', title: 'Counterparties', content: () => <CounterpartiesTab {...props} /> },
-          { id: 'pending', title: 'Pending', content: () => <Pending {...props} /> },
-          { id: 'staking', title: 'Staking', content: () => <PrincipalStaking {...props} /> },
-          { id: 'names', title: 'Names', content: () => <PrincipalNames {...props} /> },
+          ['counterparties', 'Counterparties', () => <CounterpartiesTab {...props} />],
+          ['pending', 'Pending', () => <Pending {...props} />],
+          ['staking', 'Staking', () => <PrincipalStaking {...props} />],
+          ['names', 'Names', () => <PrincipalNames {...props} />],
         ]}
       />
     </Page>
@@ -81,21 +81,11 @@ export type Sizes = Readonly<Partial<Record<string, number>>>;
 
 /** Returns the parts that the pages of accounts and contracts have. */
 export const principalTabs = (props: PrincipalProps, sizes: Sizes = {}): readonly Tab[] => [
-  {
-    id: 'transactions',
-    title: 'Transactions',
-    size: sizes.transactions,
-    content: () => <PrincipalTransactions {...props} />,
-  },
-  {
-    id: 'received',
-    title: 'STX received',
-    size: sizes.received,
-    content: () => <Transfers direction="inbound" {...props} />,
-  },
-  { id: 'sent', title: 'STX sent', size: sizes.sent, content: () => <Transfers direction="outbound" {...props} /> },
-  { id: 'balance', title: 'Balance', content: () => <BalanceTab {...props} /> },
-  { id: 'tokens', title: 'Tokens', size: sizes.tokens, content: () => <Tokens {...props} /> },
+  ['transactions', 'Transactions', () => <PrincipalTransactions {...props} />, sizes.transactions],
+  ['received', 'STX received', () => <Transfers direction="inbound" {...props} />, sizes.received],
+  ['sent', 'STX sent', () => <Transfers direction="outbound" {...props} />, sizes.sent],
+  ['balance', 'Balance', () => <BalanceTab {...props} />],
+  ['tokens', 'Tokens', () => <Tokens {...props} />, sizes.tokens],
 ];
 
 /** Renders the STX of a principal: balance, available, locked, and the balance after pending transactions. */

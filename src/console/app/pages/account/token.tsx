@@ -114,8 +114,8 @@ function Fungible({ asset, supply }: { asset: string; supply: string }) {
       <Tabs
         label="Parts of the token"
         tabs={[
-          { id: 'holders', title: 'Holders', content: () => <Holders asset={asset} supply={supply} /> },
-          { id: 'transfers', title: 'Transfers', content: () => <TokenTransfers asset={asset} /> },
+          ['holders', 'Holders', () => <Holders asset={asset} supply={supply} />],
+          ['transfers', 'Transfers', () => <TokenTransfers asset={asset} />],
         ]}
       />
     </>

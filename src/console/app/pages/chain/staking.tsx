@@ -12,9 +12,9 @@ export const Staking = () => (
     <Tabs
       label="Parts of staking"
       tabs={[
-        { id: 'cycles', title: 'Cycles', content: () => <Cycles /> },
-        { id: 'bonds', title: 'Bonds', content: () => <Bonds /> },
-        { id: 'signers', title: 'Signers', content: () => <Signers /> },
+        ['cycles', 'Cycles', () => <Cycles />],
+        ['bonds', 'Bonds', () => <Bonds />],
+        ['signers', 'Signers', () => <Signers />],
       ]}
     />
   </Page>

@@ -43,7 +43,7 @@ function useSender(accounts: readonly DevnetAccount[]) {
         list="accounts"
         help={
           account === undefined ? (
-            'Empty for the faucet; a name of your choice, whose account needs funds; an address with --unsafe-impersonate'
+            'Empty for the faucet. Any other word stands for an account, which needs funds. An address needs --unsafe-impersonate.'
           ) : (
             <>
               It has <Stx micro={account.balance} />

@@ -105,7 +105,7 @@ function Snapshots({ state: { snapshots } }: { state: State }) {
         ['Name', '', ({ name }) => <ChainText text={name} />],
         ['Block', 'number', ({ height }) => <BlockLink height={height} />],
         [
-          '',
+          'Actions',
           'number',
           ({ name }) => (
             <button type="button" disabled={busy} onClick={() => revert(name)}>

@@ -48,10 +48,10 @@ export function Hook({ id }: { id: string }) {
             <Tabs
               label="Parts of the chainhook"
               tabs={[
-                { id: 'deliveries', title: 'Deliveries', content: () => <Deliveries hook={hook.uuid} /> },
-                { id: 'backfills', title: 'Backfills', content: () => <Backfills hook={hook.uuid} /> },
-                { id: 'definition', title: 'Definition', content: () => <Definition hook={hook} /> },
-                { id: 'receiver', title: 'Receivers', content: () => <SampleReceivers /> },
+                ['deliveries', 'Deliveries', () => <Deliveries hook={hook.uuid} />],
+                ['backfills', 'Backfills', () => <Backfills hook={hook.uuid} />],
+                ['definition', 'Definition', () => <Definition hook={hook} />],
+                ['receiver', 'Receivers', () => <SampleReceivers />],
               ]}
             />
           </>

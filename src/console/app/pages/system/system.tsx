@@ -42,12 +42,12 @@ export const System = () => (
     <Tabs
       label="Parts of the system"
       tabs={[
-        { id: 'hour', title: 'Last hour', content: () => <LastHour /> },
-        { id: 'alerts', title: 'Alerts', content: forOperator(Alerts) },
-        { id: 'settings', title: 'Settings', content: forOperator(Settings) },
-        { id: 'data', title: 'Data', content: forOperator(Data) },
-        { id: 'hosts', title: 'Hosts', content: forOperator(Hosts) },
-        { id: 'log', title: 'Log', content: forOperator(SystemLog) },
+        ['hour', 'Last hour', () => <LastHour />],
+        ['alerts', 'Alerts', forOperator(Alerts)],
+        ['settings', 'Settings', forOperator(Settings)],
+        ['data', 'Data', forOperator(Data)],
+        ['hosts', 'Hosts', forOperator(Hosts)],
+        ['log', 'Log', forOperator(SystemLog)],
       ]}
     />
   </Page>
