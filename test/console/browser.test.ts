@@ -1091,46 +1091,12 @@ browserTest('a chainhook is created in a form and as JSON, tested, saved, delive
   expect(complaints.filter((complaint) => !complaint.includes(' 400 '))).toEqual([]);
 });
 
-/** A browser that allows notifications but shows none. */
-const QUIET_NOTIFICATIONS = `{
-  window.told = [];
-  window.Notification = class {
-    static permission = 'default';
-    static async requestPermission() { return (this.permission = 'granted'); }
-    constructor(title, { body, tag }) { window.told.push({ title, body, tag, shown: this }); }
-  };
-}`;
-
-browserTest('the browser notifies about watched items, and a new chainhook starts with their filters', async () => {
+browserTest('a new chainhook starts with filters about the shown object', async () => {
   await using ownServer = await serving(OPEN);
-  const paid = transfer(alice, 0, 200);
-  const first = block(null, 'first', [paid]);
-  await postEvents([posted(first.event)], ownServer.events);
+  await postEvents([posted(block(null, 'first', [transfer(alice, 0, 200)]).event)], ownServer.events);
   await using visited = await visit(`${ownServer.api}/principals/${alice.address}`);
   const { page, complaints } = visited;
-  await page.evaluate(QUIET_NOTIFICATIONS);
-  const tell = page.getByRole('region', { name: 'Notifications' });
-  await tell.getByRole('button', { name: 'In this browser' }).click();
-  await tell.getByText('the browser notifies you').waitFor();
-  await expectFits(page, NARROW, 'all', false);
-  const stored = () => page.evaluate(() => localStorage.getItem('stackside.watches') ?? '');
-  await until(async () => (await stored()).includes(paid.id));
-  const news = transfer(alice, 1, 200);
-  await postEvents([posted(block(first, 'second', [news]).event)], ownServer.events);
-  await until(async () => (await page.evaluate('told.length')) === 1);
-  expect(await page.evaluate('told[0].title + told[0].tag')).toBe(
-    `New transaction: ${alice.address}account ${alice.address} ${news.id}`,
-  );
-  await follow(page, '/');
-  const watched = page.getByRole('table', { name: 'Watched in this browser' });
-  await watched.getByRole('link', { name: alice.address }).waitFor();
-  await loaded(page);
-  await expectFits(page, undefined, 'all', false);
-  await page.evaluate('told[0].shown.onclick()');
-  await page.waitForURL(`**/principals/${alice.address}`);
-  await tell.getByRole('button', { name: 'Watched in this browser' }).click();
-  expect(await stored()).toBe('[]');
-  await tell.getByRole('link', { name: 'By a chainhook' }).click();
+  await page.getByRole('link', { name: 'Notify me by a chainhook' }).click();
   const principal = page.getByRole('textbox', { name: 'Principal' });
   await principal.waitFor();
   expect(await principal.inputValue()).toBe(alice.address);

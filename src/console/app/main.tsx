@@ -12,14 +12,12 @@ import { Shell, startTheme } from './shell.tsx';
 import { startClocks } from './ui/clock.ts';
 import { startRouter } from './ui/router.ts';
 import { startServerStatus } from './ui/server-status.tsx';
-import { startWatches } from './ui/watches.tsx';
 
 function start(): void {
   startRouter();
   startLive();
   startServerStatus();
   startClocks();
-  startWatches();
   render(
     <Shell>
       <Pages />

@@ -16,10 +16,11 @@ import {
   visible,
   words,
 } from '../chain/format.ts';
+import type { TemplateName } from '../chain/hook-templates.ts';
 import type { Hook } from '../chain/hooks.ts';
 import { chainNow, hasOwnClock, now } from './clock.ts';
 import { primaryNameOf, tokenOf, unitOf } from './metadata.ts';
-import { Copy, Table } from './parts.tsx';
+import { ButtonLink, Copy, Table } from './parts.tsx';
 import { pathTo } from './router.ts';
 
 /** Age in seconds above which a time also shows its date. */
@@ -255,6 +256,13 @@ export const HookLink = ({ hook: { uuid, definition } }: { hook: Hook }) => (
   <a href={pathTo('hook', { id: uuid })}>
     <ChainText text={definition.name || uuid} />
   </a>
+);
+
+/** Renders a link to a new chainhook about an object. @param kind the template for its filters */
+export const NotifyMe = ({ kind, id }: { kind: TemplateName; id: string }) => (
+  <div class="row">
+    <ButtonLink text="Notify me by a chainhook" href={pathTo('newHook', { template: kind, of: id })} />
+  </div>
 );
 
 /** Returns the name of a fungible token from its metadata, or the name in its identifier. */

@@ -29,8 +29,7 @@ import {
 import { go, pathTo, url, withQuery } from '../../ui/router.ts';
 import { isDevnet } from '../../ui/server-status.tsx';
 import { idOf, MinedStatus } from '../../ui/transactions.tsx';
-import { BlockLink, ChainText, Principal, TxLink, When } from '../../ui/values.tsx';
-import { NotifyMe } from '../../ui/watches.tsx';
+import { BlockLink, ChainText, NotifyMe, Principal, TxLink, When } from '../../ui/values.tsx';
 import { OnDevnet } from '../devnet-pages.tsx';
 import { OtherNetwork, principalTabs, type Sizes, StxFigures, usePrincipalVersion } from './principal.tsx';
 

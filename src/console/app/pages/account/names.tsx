@@ -7,8 +7,7 @@ import { count, exactTime, visible, words } from '../../chain/format.ts';
 import { Form, TextField } from '../../ui/form.tsx';
 import { Button, Choices, Empty, ListPanel, Page, Panel, Show, TextBlock, useList } from '../../ui/parts.tsx';
 import { go, pathTo, url } from '../../ui/router.ts';
-import { Badge, Hash, NameLink, Principal, TxLink } from '../../ui/values.tsx';
-import { NotifyMe } from '../../ui/watches.tsx';
+import { Badge, Hash, NameLink, NotifyMe, Principal, TxLink } from '../../ui/values.tsx';
 
 /** The namespace whose names are shown first. Most names belong to it. */
 const MAIN_NAMESPACE = 'btc';

@@ -26,11 +26,11 @@ import {
   BitcoinBlockLink,
   Btc,
   NameLink,
+  NotifyMe,
   Principal,
   Stx,
   TxLink,
 } from '../../ui/values.tsx';
-import { NotifyMe } from '../../ui/watches.tsx';
 import {
   ActivityFacts,
   BalanceTab,

@@ -28,13 +28,13 @@ import {
   ChainText,
   Hash,
   Meter,
+  NotifyMe,
   Principal,
   SmallestUnit,
   TokenAmount,
   TxLink,
   tokenName,
 } from '../../ui/values.tsx';
-import { NotifyMe } from '../../ui/watches.tsx';
 import { tokenMovesPath } from './principal-lists.tsx';
 
 type TokenKind = { kind: 'token'; supply: string } | { kind: 'collection' };

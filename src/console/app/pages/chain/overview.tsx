@@ -14,7 +14,6 @@ import { pathTo } from '../../ui/router.ts';
 import { StateNote, useServerStatus } from '../../ui/server-status.tsx';
 import { idOf, NEWEST_COLUMNS } from '../../ui/transactions.tsx';
 import { Ago, Badge, HookLink } from '../../ui/values.tsx';
-import { WatchList } from '../../ui/watches.tsx';
 import { BITCOIN_BLOCK_COLUMNS, hashOfBitcoinBlock } from './bitcoin.tsx';
 import { Fees, pendingCount, TypeTable, useExpectedBlocks, useMempoolVersion } from './mempool.tsx';
 import { BlockStrip, NEWEST_BLOCKS, StripLegend } from './strip.tsx';
@@ -71,7 +70,6 @@ function Chain({ status }: { status: ServerStatus }) {
       <FailingHooks />
       <Blocks />
       <Figures label="The chain now" figures={chainFigures(status, times.data?.last_1h ?? null, pending)} />
-      <WatchList />
       <div class="grid">
         <NewestTransactions />
         <Panel
