@@ -57,24 +57,20 @@ const FIELD = /(?<=^| in )(?:body|params|querystring)\/([\w/-]+)/;
 /** The end of a rule for JSON. A form's values are texts anyway. */
 const AS_TEXT = /, as text$/;
 
-/** Names the field of a message as forms do: `Until height must be > 5` for `body/until_height must be > 5`. */
-export function withFieldName(message: string): string {
-  if (!FIELD.test(message)) return message;
-  return capitalized(
-    message.replace(FIELD, (_, path: string) => capitalized(path.replaceAll(/[_/]/g, ' '))).replace(AS_TEXT, ''),
-  );
-}
-
 const capitalized = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
-/** Returns the message of an error body: its message, the error of an old route, or the error and details of a hook. */
-export const messageOf = (body: unknown, status: number): string => withFieldName(answerOf(body, status));
-
-function answerOf(body: unknown, status: number): string {
+/**
+ * Returns the message of an error body: its message, the error of an old route, or the error and details of a hook. It names
+ * fields as forms do: `Until height must be > 5` for `body/until_height must be > 5`.
+ */
+export function messageOf(body: unknown, status: number): string {
   const error = textOf(body, 'error');
   const details = textOf(body, 'details');
-  const message = textOf(body, 'message') ?? (error !== null && details !== null ? `${error}: ${details}` : error);
-  return message ?? `The server answered with status ${status}.`;
+  const described = error !== null && details !== null ? `${error}: ${details}` : error;
+  const message = textOf(body, 'message') ?? described ?? `The server answered with status ${status}.`;
+  if (!FIELD.test(message)) return message;
+  const named = message.replace(FIELD, (_, path: string) => capitalized(path.replaceAll(/[_/]/g, ' ')));
+  return capitalized(named.replace(AS_TEXT, ''));
 }
 
 /** Throws the error of a request without a response. @throws RequestError; DOMException if the request was aborted */
