@@ -2,8 +2,7 @@
 import { Database } from 'bun:sqlite';
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { indexPath, openReader, openWriter, SCHEMA_VERSION } from '../../src/store/files/database.ts';
-import { decimalOf, sortable } from '../../src/store/rows/formats.ts';
-import { creationOf, decimal, sortableAmount, summableForms, type ViewType, view } from '../../src/store/views/view.ts';
+import { creationOf, summableForms, type ViewType } from '../../src/store/views/view.ts';
 import { makeTemporaryViews, views } from '../../src/store/views/views.ts';
 import type { DataDirectory } from '../support/data/data-directory.ts';
 import { ingestOf, simulatedEvents } from '../support/data/ingest.ts';
@@ -53,13 +52,6 @@ test('docs/sql.md lists the current views (bun run generate writes them)', async
   expect(await Bun.file(sqlPage).text()).toBe(await pageWithViews());
 });
 
-test('a balance that sorts as text is shown as a decimal, even if it is negative', () => {
-  const stored = ['0', '7', '-1', '-90', '1234567890123456789012', '-9876543210'].map(sortable);
-  for (const amount of stored) {
-    expect(db.query<[string], [string]>(`SELECT ${decimal('?1')}`).values(amount)).toEqual([[decimalOf(amount)]]);
-  }
-});
-
 /** Returns the amount that two integers represent. */
 const exactly = (high: unknown, low: unknown): bigint => BigInt(high as bigint) * 10n ** 12n + BigInt(low as bigint);
 
@@ -85,28 +77,6 @@ test('sums of amounts by their two integers equal exact sums, or fail', () => {
   for (const long of ['1'.repeat(31), String(2n ** 128n - 1n), `-${'1'.repeat(31)}`]) {
     expect(sums([...amounts, long])[3]).toBe('real');
     expect(sums([long])[0]).toBe(Number(long));
-  }
-});
-
-test('a balance that sorts as text has the same forms, also a negative one', () => {
-  const rest = { name: 'x', help: '', from: '', indexed: [], order: [], range: null };
-  const { balance } = view({ ...rest, columns: { balance: sortableAmount('?1', '') } }).columns;
-  expect(balance?.forms).toBeDefined();
-  const { real, high, low } = balance!.forms!;
-  const large = ['-999999999999', '-1000000000000', '123456789012345678901234', `-${'9'.repeat(30)}`];
-  for (const amount of ['1', '-1', '-9', '-10', ...large]) {
-    const [[approximate, upper, lower] = []] = db
-      .query<[number, bigint, bigint], [string]>(`SELECT ${real}, ${high}, ${low}`)
-      .safeIntegers(true)
-      .values(sortable(amount));
-    expect([amount, exactly(upper, lower)]).toEqual([amount, BigInt(amount)]);
-    expect(Number(approximate) / Number(amount)).toBeCloseTo(1, 12);
-  }
-  for (const long of ['1'.repeat(31), `-${'1'.repeat(31)}`]) {
-    const [[approximate, type] = []] = db
-      .query<[number, string], [string]>(`SELECT ${real}, typeof(${high})`)
-      .values(sortable(long));
-    expect([type, Number(approximate) / Number(long)]).toEqual(['real', expect.closeTo(1, 12)]);
   }
 });
 

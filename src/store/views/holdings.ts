@@ -14,10 +14,10 @@ import {
   NULL_IF_PARTIAL,
   PER_SECOND,
   positionColumns,
-  sortableAmount,
   text,
   time,
   unlessPartial,
+  unsigned,
   type ViewColumn,
   view,
   word,
@@ -26,10 +26,7 @@ import {
 const { position, tx_id, tx_id_bytes, block_time } = positionColumns;
 const place = { block_height: blockHeight, position, tx_id, tx_id_bytes, block_time };
 
-const someStx = "a.balance <> 'A0'";
-const someOfToken = "f.balance <> 'A0'";
-
-const balance = (sql: string) => sortableAmount(sql, 'Micro-STX, or base units of the token');
+const balance = (column: string) => amount(unsigned(column), 'Micro-STX, or base units of the token');
 
 const balances = view({
   name: 'balances',
@@ -43,12 +40,12 @@ const balances = view({
   from: [
     {
       columns: ['p.address', "'stx'", 'NULL', balance('a.balance')],
-      from: `principals p JOIN accounts a ON a.principal_id = p.id WHERE ${someStx} AND NOT ${isBegun}`,
+      from: `principals p JOIN accounts a ON a.principal_id = p.id WHERE a.balance > 'A0' AND NOT ${isBegun}`,
     },
     {
       columns: ['p.address', "'ft'", 't.identifier', balance('f.balance')],
       from: `principals p JOIN ft_balances f ON f.principal_id = p.id JOIN assets t ON t.id = f.asset_id
- WHERE ${someOfToken} AND NOT ${isBegun}`,
+ WHERE f.balance > 'A0' AND NOT ${isBegun}`,
     },
   ],
   indexed: ['principal', 'asset_identifier'],

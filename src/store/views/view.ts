@@ -33,8 +33,6 @@ export interface ViewColumn {
   help: string;
   /** Whether the value derives from another column, as an amount's forms for sums do. It is not exported. */
   isDerived?: boolean;
-  /** The forms of an amount for sums, if they don't follow from its text. */
-  forms?: SummableForms;
   /** Whether it is the hex of a serialized Clarity value, which an export also has as JSON. */
   isClarity?: boolean;
 }
@@ -84,29 +82,10 @@ export function summableForms(sql: string): SummableForms {
   };
 }
 
-/**
- * The forms of {@link summableForms} for a column that sorts as text (store/rows/formats.ts). The digits of a negative amount
- * are the nines' complement, which is subtracted as one number: replacing digit by digit would nest deeper than the parsers
- * of other programs' SQLite allow.
- */
-function sortableForms(sql: string): SummableForms {
-  const positive = summableForms(`substr(${sql}, 2)`);
-  const complement = `substr(${sql}, 3)`;
-  const power = (digits: string) => `CAST('1' || substr('${'0'.repeat(18)}', 1, ${digits}) AS INTEGER)`;
-  const lowDigits = `min(length(${complement}), ${LOW_DIGITS})`;
-  const highDigits = `max(length(${complement}) - ${LOW_DIGITS}, 0)`;
-  const upper = `substr(${complement}, 1, ${highDigits})`;
-  const exact = `CAST(${upper} AS INTEGER) + 1 - ${power(highDigits)}`;
-  const near = `CAST(${upper} AS REAL) - CAST('1e' || ${highDigits} AS REAL)`;
-  const high = `CASE substr(${sql}, 1, 1) WHEN '-' THEN iif(length(${complement}) <= ${EXACT_DIGITS}, ${exact}, ${near}) ELSE ${positive.high} END`;
-  const low = `CASE substr(${sql}, 1, 1) WHEN '-' THEN CAST(substr(${complement}, -${LOW_DIGITS}) AS INTEGER) + 1 - ${power(lowDigits)} ELSE ${positive.low} END`;
-  const real = `CASE substr(${sql}, 1, 1) WHEN '-' THEN CAST(${complement} AS REAL) + 1 - CAST('1e' || length(${complement}) AS REAL) ELSE ${positive.real} END`;
-  return { real, high, low };
-}
-
 /** The columns that an amount gets for sums. */
-function derivedOf([name, { type, sql, forms = summableForms(sql) }]: [string, ViewColumn]): [string, ViewColumn][] {
+function derivedOf([name, { type, sql }]: [string, ViewColumn]): [string, ViewColumn][] {
   if (type !== 'amount') return [];
+  const forms = summableForms(sql);
   const parts = [
     ['real', 'real'],
     ['high', 'integer'],
@@ -184,25 +163,8 @@ export const fineTime = (sql: string, perSecond: number, help: string) =>
     help,
   );
 
-/** The nines' complement of digits. */
-function complementOf(sql: string): string {
-  const digits = [...'0123456789'];
-  const letters = digits.reduce((inner, digit, i) => `replace(${inner}, '${digit}', '${'abcdefghij'[i]}')`, sql);
-  return digits.reduce((inner, _, i) => `replace(${inner}, '${'abcdefghij'[i]}', '${9 - i}')`, letters);
-}
-
-/** The decimal text of an amount that sorts as text (store/rows/formats.ts). */
-export const decimal = (sql: string): string =>
-  `CAST(CASE substr(${sql}, 1, 1) WHEN '-' THEN '-' || ${complementOf(`substr(${sql}, 3)`)} ELSE substr(${sql}, 2) END AS TEXT)`;
-
-/** The decimal text of an amount that sorts as text and is never negative. */
+/** The decimal text of an amount that sorts as text (store/rows/formats.ts) and is not negative. */
 export const unsigned = (sql: string): string => `CAST(substr(${sql}, 2) AS TEXT)`;
-
-/** An amount that may be negative, with a column that sorts as text. */
-export const sortableAmount = (sql: string, help: string): ViewColumn => ({
-  ...column('amount', decimal(sql), help),
-  forms: sortableForms(sql),
-});
 
 /** An enum name with a number in its column. @param shownName the name to show for others, if several numbers share one */
 export const word = <W extends string>(
