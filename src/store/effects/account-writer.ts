@@ -5,7 +5,7 @@ import { accountStates } from '../queries/accounts/account-states.ts';
 import { historyStartQuery } from '../queries/blocks/chain.ts';
 import { decimalOf, isPositive, sortable } from '../rows/formats.ts';
 import { query, type Stored } from '../rows/statement.ts';
-import { inserterIfAbsent, table } from '../rows/table.ts';
+import { table } from '../rows/table.ts';
 import { accountCheckpointsTable, startingAccountsTable, tokenCheckpointsTable } from '../rows/tables.ts';
 import type { Dictionaries } from './dictionary.ts';
 import type { HotRows } from './hot-rows.ts';
@@ -56,7 +56,7 @@ const UNASKED = { balance: null, locked: null, unlock_height: null, nonce: null 
  */
 export function touchMarks(db: Database, { accounts }: HotRows) {
   const start = historyStartQuery(db);
-  const mark = inserterIfAbsent(db, startingAccountsTable);
+  const { addIfAbsent: mark } = table(db, startingAccountsTable);
   const unmark = query<null, [number]>`
     DELETE FROM starting_accounts
      WHERE principal_id = ?1 AND balance IS NULL

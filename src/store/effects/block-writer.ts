@@ -8,7 +8,7 @@ import type { Block } from '../../chain/block.ts';
 import type { EffectOf } from '../../chain/effect.ts';
 import { COUNTER, DAILY } from '../rows/enums.ts';
 import { query, type Stored } from '../rows/statement.ts';
-import { inserter, type NewRow, table } from '../rows/table.ts';
+import { type NewRow, table } from '../rows/table.ts';
 import { anchorBurnBlocksTable, blocksTable, microblocksTable, minerRewardsTable } from '../rows/tables.ts';
 import type { Dictionaries } from './dictionary.ts';
 import { counter, type HotRows } from './hot-rows.ts';
@@ -181,7 +181,7 @@ export function activityWriter({ principals, assets }: Dictionaries, { dailyCoun
 /** Applies effects on confirmed microblocks: adds and removes rows at the tip. */
 export function confirmedMicroblockWriter(db: Database) {
   const last = query<{ ordinal: number | null }>`SELECT max(ordinal) AS ordinal FROM microblocks`.prepared(db);
-  const insert = inserter(db, microblocksTable);
+  const { add } = table(db, microblocksTable);
   const remove = query<null, [number]>`DELETE FROM microblocks WHERE height = ?1`.prepared(db);
 
   return ({ sign, height, microblocks }: EffectOf<'microblocks'>): void => {
@@ -192,7 +192,7 @@ export function confirmedMicroblockWriter(db: Database) {
     let ordinal = last.get()?.ordinal ?? 0;
     for (const { hash, parentHash, sequence } of microblocks) {
       ordinal += 1;
-      insert({ ordinal, hash, parent_hash: parentHash, sequence, height });
+      add({ ordinal, hash, parent_hash: parentHash, sequence, height });
     }
   };
 }

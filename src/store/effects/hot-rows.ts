@@ -4,8 +4,7 @@
  */
 import type { Database, SQLQueryBindings } from 'bun:sqlite';
 import type { CounterKind } from '../rows/enums.ts';
-import { query } from '../rows/statement.ts';
-import { type KeyOf, type NewRow, type StoredRow, type TableShape, upserter } from '../rows/table.ts';
+import { countAdder, type KeyOf, type NewRow, type StoredRow, type TableShape, table } from '../rows/table.ts';
 import {
   accountsTable,
   assetTotalsTable,
@@ -25,26 +24,14 @@ interface CachedRow<R> {
 /** Maximum number of cached rows of a table; rows of accounts then take some 4 MB. */
 const MAX_CACHED = 8_000;
 
-function statements<S extends TableShape>(db: Database, shape: S) {
-  const { name, key, columns } = shape;
-  const where = key.map((column, i) => `${column} = ?${i + 1}`).join(' AND ');
-  const names = Object.keys(columns);
-  return {
-    find: db.prepare<StoredRow<S>, SQLQueryBindings[]>(`SELECT ${names.join(', ')} FROM ${name} WHERE ${where}`),
-    set: upserter(db, shape, { replaced: names.filter((column) => !key.includes(column)) as never[] }),
-    remove: db.prepare<null, SQLQueryBindings[]>(`DELETE FROM ${name} WHERE ${where}`),
-  };
-}
-
 /** Makes a cache of a table with integers below 2^53, texts and bytes. @param maxRows maximum number of rows */
 export function rowCache<S extends TableShape>(db: Database, shape: S, maxRows = MAX_CACHED) {
-  const { find, set, remove } = statements(db, shape);
+  const stored = table(db, shape);
   const names = shape.key as readonly (keyof KeyOf<S>)[];
   const rows = new Map<SQLQueryBindings, CachedRow<StoredRow<S>>>();
-  let changed: [key: SQLQueryBindings[], cached: CachedRow<StoredRow<S>>][] = [];
+  let changed: [key: KeyOf<S>, cached: CachedRow<StoredRow<S>>][] = [];
 
   const [first, ...others] = names;
-  const valuesOf = (key: KeyOf<S>): SQLQueryBindings[] => names.map((name) => key[name] as SQLQueryBindings);
   function cacheKeyOf(key: KeyOf<S>): SQLQueryBindings {
     let text = key[first!] as SQLQueryBindings;
     for (const name of others) text = `${text}/${key[name]}`;
@@ -56,8 +43,8 @@ export function rowCache<S extends TableShape>(db: Database, shape: S, maxRows =
     changed = [];
     for (const [key, cached] of writing) {
       cached.isChanged = false;
-      if (cached.row === null) remove.run(...key);
-      else set(cached.row as unknown as NewRow<S>);
+      if (cached.row === null) stored.removeIfPresent(key);
+      else stored.put(cached.row as unknown as NewRow<S>);
     }
   }
 
@@ -80,7 +67,7 @@ export function rowCache<S extends TableShape>(db: Database, shape: S, maxRows =
     const cacheKey = cacheKeyOf(key);
     const cached = rows.get(cacheKey) ?? cache(cacheKey, row);
     cached.row = row;
-    if (!cached.isChanged) changed.push([valuesOf(key), cached]);
+    if (!cached.isChanged) changed.push([key, cached]);
     cached.isChanged = true;
   }
 
@@ -88,7 +75,7 @@ export function rowCache<S extends TableShape>(db: Database, shape: S, maxRows =
     /** The row in the open transaction; null if there is none. Must not be changed: `put` replaces it. */
     get(key: KeyOf<S>): StoredRow<S> | null {
       const cacheKey = cacheKeyOf(key);
-      return (rows.get(cacheKey) ?? cache(cacheKey, find.get(...valuesOf(key)))).row;
+      return (rows.get(cacheKey) ?? cache(cacheKey, stored.find(key))).row;
     },
     /** Adds a row, or replaces the one of its key. */
     put: (row: StoredRow<S>) => change(row as unknown as KeyOf<S>, row),
@@ -128,12 +115,6 @@ export type Count = (key: string | number, by: number) => void;
 
 /** Makes a function that changes the counts of a kind, in the open transaction. */
 export function counter(db: Database, kind: CounterKind): Count {
-  const add = upserter(db, countersTable, { summed: ['count'] });
-  const remove = query<null, [number, string]>`
-    DELETE FROM counters WHERE kind = ?1 AND key = ?2 AND count = 0`.prepared(db);
-  return (key, by) => {
-    const text = String(key);
-    add({ kind, key: text, count: by });
-    if (by < 0) remove.run(kind, text);
-  };
+  const add = countAdder(db, countersTable, 'count');
+  return (key, by) => add({ kind, key: String(key), count: by });
 }

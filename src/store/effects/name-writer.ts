@@ -58,9 +58,6 @@ export function bnsWriter(db: Database, { principals }: Dictionaries): (effect: 
   const lastPrimary = query<LastPrimary, [number, number]>`
     SELECT bns_id FROM bns_primary_names WHERE contract_id = ?1 AND principal_id = ?2
      ORDER BY position DESC, event_index DESC LIMIT 1`.prepared(db);
-  const removePrimary = query<null, [number, number, number, number]>`
-    DELETE FROM bns_primary_names
-     WHERE contract_id = ?1 AND principal_id = ?2 AND position = ?3 AND event_index = ?4`.prepared(db);
 
   function operate(sign: 1 | -1, { contract_id, position, event_index: index }: Place, change: BnsNameChange): void {
     const { id: bns_id, name, namespace, renewalHeight: renewal_height } = change;
@@ -74,7 +71,7 @@ export function bnsWriter(db: Database, { principals }: Dictionaries): (effect: 
 
   function choosePrimary(sign: 1 | -1, place: Place, principal_id: number, bns_id: number | null): void {
     if (sign === 1) primaries.add({ ...place, principal_id, bns_id });
-    else removePrimary.run(place.contract_id, principal_id, place.position, place.event_index);
+    else primaries.removeIfPresent({ ...place, principal_id });
   }
 
   function moveToken(sign: 1 | -1, place: Place, { id, from, to }: Extract<BnsChange, { kind: 'token' }>): void {

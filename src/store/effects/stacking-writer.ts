@@ -5,7 +5,7 @@ import { heightOfUint, type StackingChange } from '../../chain/pox/stacking.ts';
 import { COUNTER, TERM } from '../rows/enums.ts';
 import { sortable } from '../rows/formats.ts';
 import { query, type Stored } from '../rows/statement.ts';
-import { inserter, inserterIfAbsent, table } from '../rows/table.ts';
+import { table } from '../rows/table.ts';
 import {
   cycleSignersTable,
   cycleStackersTable,
@@ -47,9 +47,7 @@ function cycleStackers(db: Database) {
   const commitmentBefore = query<KeyRow, [number, number, Uint8Array | null, number, number]>`
     SELECT signer_key FROM ${commitmentsFor} AND (position, event_index) < (?4, ?5)
      ORDER BY position DESC, event_index DESC LIMIT 1`.prepared(db);
-  const removeStacker = query<{ signer_key: Uint8Array | null }, [number, number, number]>`
-    DELETE FROM cycle_stackers WHERE cycle = ?1 AND role = ?2 AND stacker_id = ?3 RETURNING signer_key`.prepared(db);
-  const addStacker = inserter(db, cycleStackersTable);
+  const stackers = table(db, cycleStackersTable);
   const membersOfPool = query<Stored<'cycle_stackers', 'stacker_id'>, [number, number, Uint8Array | null]>`
     SELECT k.stacker_id FROM cycle_stackers k INDEXED BY cycle_stackers_by_pool
       JOIN stacking_terms t ON t.stacker_id = k.stacker_id AND t.role = k.role
@@ -77,13 +75,17 @@ function cycleStackers(db: Database) {
   }
 
   function refresh(cycle: number, role: number, stacker: number): void {
-    const removed = removeStacker.get(cycle, role, stacker);
-    if (removed !== null) countStacker(cycle, role, removed.signer_key, -1);
+    const stackerKey = { cycle, role, stacker_id: stacker };
+    const before = stackers.find(stackerKey);
+    if (before !== null) {
+      stackers.remove(stackerKey);
+      countStacker(cycle, role, before.signer_key, -1);
+    }
     const newest = newestTerm.get(stacker, role, cycle);
     if (newest === null) return;
     const { pox_address, ...row } = newest;
     const key = row.pool_id === null ? row.signer_key : signerOfMember(stacker, cycle, row.pool_id, pox_address);
-    addStacker({ ...row, cycle, role, stacker_id: stacker, signer_key: key });
+    stackers.add({ ...row, ...stackerKey, signer_key: key });
     countStacker(cycle, role, key, 1);
   }
 
@@ -154,10 +156,10 @@ export function stackingWriter(db: Database, dictionaries: Dictionaries) {
  * Applies effects on reward sets. If two blocks choose the set of the same cycle, the first one counts.
  */
 export function rewardSetWriter(db: Database) {
-  const addCycle = inserterIfAbsent(db, rewardCyclesTable);
+  const { addIfAbsent: addCycle } = table(db, rewardCyclesTable);
   const removeCycle = query<null, [number, number]>`
     DELETE FROM reward_cycles WHERE cycle = ?1 AND height = ?2`.prepared(db);
-  const addSigner = inserter(db, cycleSignersTable);
+  const { add: addSigner } = table(db, cycleSignersTable);
   const removeSigners = query<null, [number]>`DELETE FROM cycle_signers WHERE cycle = ?1`.prepared(db);
 
   return ({ sign, height, rewardSet }: EffectOf<'reward_set'>): void => {

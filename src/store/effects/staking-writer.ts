@@ -9,7 +9,7 @@ import type { StakingChangeOf } from '../../chain/pox/staking.ts';
 import { KEY_ACTION, NO_BOND, NO_CYCLE, storedKeyAction } from '../rows/enums.ts';
 import { type BondSchedule, cyclesOfBond, encodeOutputs, PRECISION } from '../rows/formats.ts';
 import { query, type Stored } from '../rows/statement.ts';
-import { inserterIfAbsent, table, upserter } from '../rows/table.ts';
+import { table } from '../rows/table.ts';
 import {
   bondAllowancesTable,
   bondPositionsTable,
@@ -75,8 +75,7 @@ type StakeWriter = ReturnType<typeof stakeWriter>;
 
 function stakeWriter(db: Database, { principals }: Dictionaries) {
   const stakes = history(db, stakesTable);
-  const changedAt = query<{ found: number }, [number, number, number]>`
-    SELECT 1 AS found FROM stakes WHERE staker_id = ?1 AND position = ?2 AND event_index = ?3`.prepared(db);
+  const rows = table(db, stakesTable);
 
   return {
     change(change: StakingChangeOf<'stake' | 'stake_update'>, place: EventPlace, sign: Sign): void {
@@ -110,7 +109,8 @@ function stakeWriter(db: Database, { principals }: Dictionaries) {
 
     /** Reverts `end` at this event, if it changed something. */
     resume(staker: number, place: EventPlace): void {
-      if (changedAt.get(staker, place.position, place.index) !== null) stakes.remove({ staker_id: staker }, place);
+      const row = rows.find({ staker_id: staker, position: place.position, event_index: place.index });
+      if (row !== null) stakes.remove(row, place);
     },
   };
 }
@@ -118,7 +118,7 @@ function stakeWriter(db: Database, { principals }: Dictionaries) {
 type Position = Stored<'bond_positions'>;
 
 function bondWriter(db: Database, { principals }: Dictionaries, totals: BondTotalsWriter) {
-  const addBond = inserterIfAbsent(db, bondsTable);
+  const { addIfAbsent: addBond } = table(db, bondsTable);
   const removeBond = query<null, [number, number, number]>`
     DELETE FROM bonds WHERE bond_index = ?1 AND position = ?2 AND event_index = ?3`.prepared(db);
   const allowances = table(db, bondAllowancesTable);
@@ -302,23 +302,20 @@ interface BondTotals {
   paidOut: bigint;
 }
 
-type TotalsRow = Stored<'bonds', (typeof SUM_COLUMNS)[number]>;
-
 const SUM_COLUMNS = ['allowed', 'capacity', 'registered', 'btc_locked', 'stx_locked', 'paid_out'] as const;
 const NO_SUMS = { allowed: 0, capacity: '0', registered: 0, btc_locked: '0', stx_locked: '0', paid_out: '0' };
 
 type BondTotalsWriter = ReturnType<typeof bondTotals>;
 
 function bondTotals(db: Database) {
-  const find = query<TotalsRow, [number]>`
-    SELECT ${SUM_COLUMNS.join(', ')} FROM bonds WHERE bond_index = ?1`.prepared(db);
+  const { find } = table(db, bondsTable);
   const sets = SUM_COLUMNS.map((column, index) => `${column} = ?${index + 2}`);
   const set = query<null, [number, number, string, number, string, string, string]>`
     UPDATE bonds SET ${sets.join(', ')} WHERE bond_index = ?1`.prepared(db);
   return {
     /** Adds to the sums of a bond. In a partial history, a bond may have been set up before the first block: it has no sums. */
     move(bond: number, by: Partial<BondTotals>): void {
-      const row = find.get(bond);
+      const row = find({ bond_index: bond });
       if (row === null) return;
       set.run(
         bond,
@@ -333,21 +330,18 @@ function bondTotals(db: Database) {
   };
 }
 
-const CYCLE_SUMS = ['bonds', 'stakes', 'reserve', 'claimed'] as const;
-type CycleSum = (typeof CYCLE_SUMS)[number];
+type CycleSum = 'bonds' | 'stakes' | 'reserve' | 'claimed';
 
 function cycleRewardsWriter(db: Database) {
-  const find = query<Stored<'cycle_rewards'>, [number]>`SELECT * FROM cycle_rewards WHERE cycle = ?1`.prepared(db);
-  const set = upserter(db, cycleRewardsTable, { replaced: CYCLE_SUMS });
-  const remove = query<null, [number]>`DELETE FROM cycle_rewards WHERE cycle = ?1`.prepared(db);
+  const rewards = table(db, cycleRewardsTable);
   return {
     /** Adds sats to the sums of a cycle, or subtracts them. */
     move(cycle: number, sign: Sign, by: Partial<Record<CycleSum, bigint>>): void {
-      const row = find.get(cycle);
+      const row = rewards.find({ cycle });
       const sum = (column: CycleSum): string => String(BigInt(row?.[column] ?? 0) + BigInt(sign) * (by[column] ?? 0n));
       const sums = { bonds: sum('bonds'), stakes: sum('stakes'), reserve: sum('reserve'), claimed: sum('claimed') };
-      if (Object.values(sums).every((sats) => sats === '0')) remove.run(cycle);
-      else set({ cycle, ...sums });
+      if (Object.values(sums).every((sats) => sats === '0')) rewards.removeIfPresent({ cycle });
+      else rewards.put({ cycle, ...sums });
     },
   };
 }
@@ -403,35 +397,27 @@ function stakingRewardsWriter(db: Database, { principals }: Dictionaries, totals
       FROM bond_positions p JOIN bonds b ON b.bond_index = p.bond_index
      WHERE b.first_cycle <= ?1 AND b.unlock_cycle > ?1 AND p.weight_cycle <= ?1
      ORDER BY p.staker_id, p.bond_index, p.position, p.event_index`.prepared(db);
-  const share = query<Stored<'staking_shares', 'earned' | 'claimed'>, [number, number, number, number]>`
-    SELECT earned, claimed FROM staking_shares
-     WHERE staker_id = ?1 AND bond_index = ?2 AND signer_id = ?3 AND cycle = ?4`.prepared(db);
-  const setShare = upserter(db, stakingSharesTable, { replaced: ['earned', 'claimed'] });
-  const removeShare = query<null, [number, number, number, number]>`
-    DELETE FROM staking_shares WHERE staker_id = ?1 AND bond_index = ?2 AND signer_id = ?3 AND cycle = ?4`.prepared(db);
-  const sums = query<Stored<'staking_rewards', 'accrued' | 'claimed'>, [number, number]>`
-    SELECT accrued, claimed FROM staking_rewards WHERE staker_id = ?1 AND bond_index = ?2`.prepared(db);
-  const setSums = upserter(db, stakingRewardsTable, { replaced: ['accrued', 'claimed'] });
-  const removeSums = query<null, [number, number]>`
-    DELETE FROM staking_rewards WHERE staker_id = ?1 AND bond_index = ?2`.prepared(db);
+  const shares = table(db, stakingSharesTable, ['address']);
+  const sums = table(db, stakingRewardsTable);
 
   function move(staker: number, bond: number, accrued: bigint, claimed: bigint): void {
     if (accrued === 0n && claimed === 0n) return;
-    const row = sums.get(staker, bond);
+    const key = { staker_id: staker, bond_index: bond };
+    const row = sums.find(key);
     const [total, paid] = [BigInt(row?.accrued ?? 0) + accrued, BigInt(row?.claimed ?? 0) + claimed];
-    if (total === 0n && paid === 0n) removeSums.run(staker, bond);
-    else setSums({ staker_id: staker, bond_index: bond, accrued: total.toString(), claimed: paid.toString() });
+    if (total === 0n && paid === 0n) sums.removeIfPresent(key);
+    else sums.put({ ...key, accrued: total.toString(), claimed: paid.toString() });
   }
 
   /** Adds to a share and to the sums of its staker. @param by earned sats times {@link PRECISION}, and claimed sats */
   function addTo({ staker, address, signer, bond, cycle }: Share, by: { earned: bigint; claimed: bigint }): void {
     if (by.earned === 0n && by.claimed === 0n) return;
-    const shareRow = share.get(staker, bond, signer, cycle);
-    const earnedBefore = BigInt(shareRow?.earned ?? 0);
-    const [earned, claimed] = [earnedBefore + by.earned, BigInt(shareRow?.claimed ?? 0) + by.claimed];
-    const amounts = { address, earned: earned.toString(), claimed: claimed.toString() };
-    if (earned === 0n && claimed === 0n) removeShare.run(staker, bond, signer, cycle);
-    else setShare({ staker_id: staker, bond_index: bond, signer_id: signer, cycle, ...amounts });
+    const key = { staker_id: staker, bond_index: bond, signer_id: signer, cycle };
+    const share = shares.find(key);
+    const earnedBefore = BigInt(share?.earned ?? 0);
+    const [earned, claimed] = [earnedBefore + by.earned, BigInt(share?.claimed ?? 0) + by.claimed];
+    if (earned === 0n && claimed === 0n) shares.removeIfPresent(key);
+    else shares.put({ ...key, address, earned: earned.toString(), claimed: claimed.toString() });
     move(staker, bond, earned / PRECISION - earnedBefore / PRECISION, by.claimed);
   }
 

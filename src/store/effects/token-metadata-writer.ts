@@ -15,7 +15,7 @@ import {
 } from '../rows/enums.ts';
 import { ALL_TOKENS, FT_TOKEN_ID, storedTokenId } from '../rows/formats.ts';
 import { query, type Stored } from '../rows/statement.ts';
-import { inserter, inserterIfAbsent, upserter } from '../rows/table.ts';
+import { table } from '../rows/table.ts';
 import { tokenContractsTable, tokenEventsTable, tokenJobsTable, tokensTable } from '../rows/tables.ts';
 import type { Dictionaries } from './dictionary.ts';
 import { counter } from './hot-rows.ts';
@@ -30,23 +30,12 @@ type Notification = Stored<'token_events', 'position' | 'event_index' | 'kind' |
 
 /** Reads and changes rows of tokens, in the open transaction. */
 export function tokenRows(db: Database) {
-  const findContract = query<TokenContractRow, [number]>`
-    SELECT * FROM token_contracts WHERE contract_id = ?1`.prepared(db);
-  const findJob = query<JobRow, [number, string, number]>`
-    SELECT * FROM token_jobs WHERE contract_id = ?1 AND token_id = ?2 AND work = ?3`.prepared(db);
-  const setJob = upserter(db, tokenJobsTable, {
-    replaced: ['state', 'tries', 'position', 'not_before', 'asked_height'],
-  });
-  const dropJob = query<null, [number, string, number]>`
-    DELETE FROM token_jobs WHERE contract_id = ?1 AND token_id = ?2 AND work = ?3`.prepared(db);
+  const contracts = table(db, tokenContractsTable);
+  const tokens = table(db, tokensTable);
+  const jobs = table(db, tokenJobsTable);
   const countJobs = counter(db, COUNTER.tokenJobs);
   const countContracts = counter(db, COUNTER.tokenContracts);
   const countTokens = counter(db, COUNTER.tokens);
-  const insertToken = inserterIfAbsent(db, tokensTable);
-  const findToken = query<Stored<'tokens'>, [number, string]>`
-    SELECT * FROM tokens WHERE contract_id = ?1 AND token_id = ?2`.prepared(db);
-  const dropToken = query<null, [number, string]>`
-    DELETE FROM tokens WHERE contract_id = ?1 AND token_id = ?2`.prepared(db);
   const setQueueing = query<null, [number, string | null, number]>`
     UPDATE token_contracts SET queued_up_to = ?2, is_forced = ?3 WHERE contract_id = ?1`.prepared(db);
   // Finds notifications about one token, or about all tokens of a contract, from a position on.
@@ -64,22 +53,25 @@ export function tokenRows(db: Database) {
   const countJob = (work: number, state: number, by: 1 | -1): void => countJobs(`${work}/${state}`, by);
 
   function putJob(row: JobRow, previous: JobRow | null): void {
-    setJob(row);
+    jobs.put(row);
     if (previous?.state === row.state) return;
     countJob(row.work, row.state, 1);
     if (previous !== null) countJob(previous.work, previous.state, -1);
   }
 
+  const findJob = (contractId: number, tokenId: string, work: TokenWork): JobRow | null =>
+    jobs.find({ contract_id: contractId, token_id: tokenId, work: TOKEN_WORK[work] });
+
   function removeJob(contractId: number, tokenId: string, work: TokenWork): void {
-    const row = findJob.get(contractId, tokenId, TOKEN_WORK[work]);
+    const row = findJob(contractId, tokenId, work);
     if (row === null) return;
-    dropJob.run(contractId, tokenId, row.work);
+    jobs.remove(row);
     countJob(row.work, row.state, -1);
   }
 
   /** Queues work, as if it had never been tried. Work that waits for its first try stays where it is. */
   function queue(contractId: number, tokenId: string, work: TokenWork, position: number): void {
-    const previous = findJob.get(contractId, tokenId, TOKEN_WORK[work]);
+    const previous = findJob(contractId, tokenId, work);
     if (previous?.state === JOB_STATE.pending && previous.tries === 0) return;
     const key = { contract_id: contractId, token_id: tokenId, work: TOKEN_WORK[work] };
     const asked_height = previous?.asked_height ?? null;
@@ -88,9 +80,9 @@ export function tokenRows(db: Database) {
   }
 
   return {
-    contract: (id: number) => findContract.get(id),
-    token: (contractId: number, tokenId: string) => findToken.get(contractId, tokenId),
-    job: (contractId: number, tokenId: string, work: TokenWork) => findJob.get(contractId, tokenId, TOKEN_WORK[work]),
+    contract: (id: number) => contracts.find({ contract_id: id }),
+    token: (contractId: number, tokenId: string) => tokens.find({ contract_id: contractId, token_id: tokenId }),
+    job: findJob,
     putJob,
     removeJob,
     countContracts,
@@ -100,14 +92,14 @@ export function tokenRows(db: Database) {
     /** Adds a token and queues its metadata lookups. @returns whether the token is new */
     addToken({ contract_id, family }: TokenContractRow, tokenId: string, position: number): boolean {
       const facts = { written_at: null, name: null, symbol: null, decimals: null, supply: null, uri: null };
-      if (insertToken({ contract_id, token_id: tokenId, position, ...facts }) === null) return false;
+      if (tokens.addIfAbsent({ contract_id, token_id: tokenId, position, ...facts }) === null) return false;
       countTokens(family, 1);
       queue(contract_id, tokenId, 'facts', position);
       return true;
     },
 
     removeToken({ contract_id, family }: TokenContractRow, tokenId: string): void {
-      if (dropToken.run(contract_id, tokenId).changes === 0) return;
+      if (!tokens.removeIfPresent({ contract_id, token_id: tokenId })) return;
       removeJob(contract_id, tokenId, 'facts');
       countTokens(family, -1);
     },
@@ -148,19 +140,15 @@ export type TokenRows = ReturnType<typeof tokenRows>;
 /** Appliers of effects on contracts of tokens and their tokens, by kind of effect. */
 export function metadataWriters(db: Database, { principals, assets }: Dictionaries) {
   const rows = tokenRows(db);
-  const addContract = inserter(db, tokenContractsTable);
-  const dropContract = query<null, [number]>`DELETE FROM token_contracts WHERE contract_id = ?1`.prepared(db);
+  const contracts = table(db, tokenContractsTable);
+  const events = table(db, tokenEventsTable);
   const deletions = ['tokens', 'token_events', 'token_jobs'].map((table) =>
     query<null, [number]>`DELETE FROM ${table} WHERE contract_id = ?1`.prepared(db),
   );
   const tokensOfContract = query<{ tokens: number }, [number]>`
     SELECT count(*) AS tokens FROM tokens WHERE contract_id = ?1`.prepared(db);
   const jobs = query<JobRow, [number]>`SELECT * FROM token_jobs WHERE contract_id = ?1`.prepared(db);
-  const addEvent = inserter(db, tokenEventsTable);
   const parts = namePartWriter(db);
-  const dropEvent = query<null, [number, string, number, number, number]>`
-    DELETE FROM token_events
-     WHERE contract_id = ?1 AND token_id = ?2 AND kind = ?3 AND position = ?4 AND event_index = ?5`.prepared(db);
   const anyEvent = query<{ found: number }, [number, string]>`
     SELECT 1 AS found FROM token_events WHERE contract_id = ?1 AND token_id = ?2 LIMIT 1`.prepared(db);
   const unlist = query<null, [number]>`UPDATE token_contracts SET listed = 0 WHERE contract_id = ?1`.prepared(db);
@@ -193,7 +181,7 @@ export function metadataWriters(db: Database, { principals, assets }: Dictionari
       queued_up_to: null,
       is_forced: 0,
     };
-    addContract(row);
+    contracts.add(row);
     rows.countContracts(row.family, 1);
     if (token.family === 'ft') rows.addToken(row, FT_TOKEN_ID, position);
     else if (token.family === 'nft') rows.queue(contract_id, ALL_TOKENS, 'last_token_id', position);
@@ -208,14 +196,21 @@ export function metadataWriters(db: Database, { principals, assets }: Dictionari
     for (const statement of deletions) statement.run(id);
     parts.token('token_name', id, row.name_key, null);
     parts.token('token_symbol', id, row.symbol_key, null);
-    dropContract.run(id);
+    contracts.remove(row);
     rows.countContracts(row.family, -1);
     if (tokens > 0) rows.countTokens(row.family, -tokens);
   }
 
   /** Reverts a mint. If it was the token's only mint, deletes the token, even if the node returned the token before. */
   function unmint(row: TokenContractRow, tokenId: string, position: number, index: number): void {
-    if (dropEvent.run(row.contract_id, tokenId, TOKEN_EVENT.mint, position, index).changes === 0) return;
+    const event = {
+      contract_id: row.contract_id,
+      token_id: tokenId,
+      kind: TOKEN_EVENT.mint,
+      position,
+      event_index: index,
+    };
+    if (!events.removeIfPresent(event)) return;
     if (rows.lastMint(row.contract_id, tokenId) !== null) return;
     rows.removeToken(row, tokenId);
     if (row.last_token_id === null) return;
@@ -234,14 +229,14 @@ export function metadataWriters(db: Database, { principals, assets }: Dictionari
     };
     for (const tokenId of tokenIds(row, update.tokens)) {
       if (tokenId === ALL_TOKENS) {
-        addEvent({ ...event, token_id: tokenId });
+        events.add({ ...event, token_id: tokenId });
         rows.queueAll(row, false);
         continue;
       }
       const token = rows.token(row.contract_id, tokenId);
       if (token === null) continue;
       const isFrozen = rows.notification(row.contract_id, tokenId, token.position)?.kind === TOKEN_EVENT.frozen;
-      addEvent({ ...event, token_id: tokenId });
+      events.add({ ...event, token_id: tokenId });
       if (!isFrozen) rows.queue(row.contract_id, tokenId, 'facts', position);
     }
   }
@@ -253,7 +248,8 @@ export function metadataWriters(db: Database, { principals, assets }: Dictionari
 
   function unupdate({ position, index, update }: EffectOf<'token_update'>, row: TokenContractRow): void {
     const kind = storedTokenEvent.numberOf(update.mode);
-    for (const tokenId of tokenIds(row, update.tokens)) dropEvent.run(row.contract_id, tokenId, kind, position, index);
+    const event = { contract_id: row.contract_id, kind, position, event_index: index };
+    for (const tokenId of tokenIds(row, update.tokens)) events.removeIfPresent({ ...event, token_id: tokenId });
     if (row.queued_up_to === null || row.is_forced === 1 || anyEvent.get(row.contract_id, ALL_TOKENS) !== null) return;
     rows.setQueueing(row.contract_id, null, false);
   }
@@ -272,7 +268,7 @@ export function metadataWriters(db: Database, { principals, assets }: Dictionari
         unmint(row, tokenId, position, index);
         return;
       }
-      addEvent({
+      events.add({
         contract_id: row.contract_id,
         token_id: tokenId,
         position,

@@ -5,7 +5,7 @@ import type { EffectOf } from '../../chain/effect.ts';
 import { EVENT_KIND, TOKEN } from '../rows/enums.ts';
 import { decimalOf, isPositive, sortable } from '../rows/formats.ts';
 import { query, type Stored } from '../rows/statement.ts';
-import { upserter } from '../rows/table.ts';
+import { table } from '../rows/table.ts';
 import { nftInstancesTable } from '../rows/tables.ts';
 import { tokenCounter } from './account-writer.ts';
 import type { Dictionaries } from './dictionary.ts';
@@ -84,11 +84,7 @@ type InstanceEvent = Stored<'events', 'position' | 'event_index' | 'recipient_id
 
 /** Applies effects on instances of non-fungible tokens. */
 export function nftWriter(db: Database, { principals, assets }: Dictionaries, hot: HotRows) {
-  const find = query<Stored<'nft_instances', 'owner_id' | 'events'>, [number, Uint8Array]>`
-    SELECT owner_id, events FROM nft_instances WHERE asset_id = ?1 AND value = ?2`.prepared(db);
-  const set = upserter(db, nftInstancesTable, { replaced: ['owner_id', 'position', 'event_index', 'events'] });
-  const remove = query<null, [number, Uint8Array]>`
-    DELETE FROM nft_instances WHERE asset_id = ?1 AND value = ?2`.prepared(db);
+  const instances = table(db, nftInstancesTable);
   // The last event of an instance before a position.
   const previousEvent = query<InstanceEvent, [number, Uint8Array, number, number]>`
     SELECT position, event_index, recipient_id FROM events
@@ -126,22 +122,22 @@ export function nftWriter(db: Database, { principals, assets }: Dictionaries, ho
 
   return (effect: EffectOf<'nft_move'>): void => {
     const { sign, position, index, asset, value, owner } = effect;
-    const assetId = assets.id(asset);
-    const row = find.get(assetId, value);
+    const key = { asset_id: assets.id(asset), value };
+    const row = instances.find(key);
     const ownerBefore = row?.owner_id ?? null;
     const events = (row?.events ?? 0) + sign;
     if (sign === 1) {
       const ownerId = owner === null ? null : principals.id(owner);
-      set({ asset_id: assetId, value, owner_id: ownerId, position, event_index: index, events });
-      move(effect, assetId, ownerBefore, ownerId);
+      instances.put({ ...key, owner_id: ownerId, position, event_index: index, events });
+      move(effect, key.asset_id, ownerBefore, ownerId);
       return;
     }
-    const last = previousEvent.get(assetId, value, position, index);
-    if (last === null) remove.run(assetId, value);
+    const last = previousEvent.get(key.asset_id, value, position, index);
+    if (last === null) instances.remove(key);
     else {
-      const { recipient_id: owner_id, position: lastPosition, event_index } = last;
-      set({ asset_id: assetId, value, owner_id, position: lastPosition, event_index, events });
+      const { recipient_id: owner_id, ...place } = last;
+      instances.put({ ...key, ...place, owner_id, events });
     }
-    move(effect, assetId, ownerBefore, last?.recipient_id ?? null);
+    move(effect, key.asset_id, ownerBefore, last?.recipient_id ?? null);
   };
 }

@@ -5,7 +5,7 @@ import { down, orderedList } from '../queries/list.ts';
 import { readPage } from '../queries/page.ts';
 import { type BackfillState, storedBackfillState } from '../rows/enums.ts';
 import { optional, query, type Stored, statements } from '../rows/statement.ts';
-import { inserter } from '../rows/table.ts';
+import { table } from '../rows/table.ts';
 import { hookBackfillsTable } from '../rows/tables.ts';
 import { isOpen as isOpenDelivery } from './delivery-log.ts';
 import type { Backfill } from './model.ts';
@@ -76,7 +76,7 @@ const nothingMatched = { blocks: 0, transactions: 0, queued: 0 };
 
 /** Reads and writes backfills. */
 export function hookBackfills(db: Database) {
-  const insert = inserter(db, hookBackfillsTable);
+  const { add: insert } = table(db, hookBackfillsTable);
   const deleteOfHook = query<null, [number]>`DELETE FROM hook_backfills WHERE hook_id = ?1`.prepared(db);
   const progress = query<null, [number, number, number, number, number]>`
     UPDATE hook_backfills SET state = ${RUNNING}, next_height = ?2, matched_blocks = matched_blocks + ?3,

@@ -15,7 +15,7 @@ import {
   storedState,
 } from '../rows/enums.ts';
 import { optional, query, type Stored, statements } from '../rows/statement.ts';
-import { inserter, numberedInserter } from '../rows/table.ts';
+import { table } from '../rows/table.ts';
 import { hookAttemptsTable, hookBodiesTable, hookDeliveriesTable } from '../rows/tables.ts';
 import {
   type DeliveryRow,
@@ -132,13 +132,13 @@ function sha256(parts: readonly (string | Uint8Array)[]): Uint8Array {
 
 /** Adds deliveries and returns their ids. A delivery without a body is dead from the start. */
 function deliveryInserter(db: Database) {
-  const insert = numberedInserter(db, hookDeliveriesTable);
-  const insertBody = inserter(db, hookBodiesTable);
+  const deliveries = table(db, hookDeliveriesTable);
+  const bodies = table(db, hookBodiesTable);
   const compressedBody = bodyCompressor();
   return (delivery: NewDelivery, now: number): number => {
     const parts = partsOf(delivery.body ?? '');
     const [lowest, highest] = heights(delivery.blocks);
-    const id = insert({
+    const id = deliveries.add({
       webhook_id: delivery.webhookId,
       hook_id: delivery.hookId,
       queue: storedQueue.numberOf(delivery.queue),
@@ -158,7 +158,7 @@ function deliveryInserter(db: Database) {
       backfill_id: delivery.backfillId,
       problem: delivery.problem,
     });
-    if (delivery.body !== null) insertBody({ delivery_id: id, body: compressedBody(delivery.body) });
+    if (delivery.body !== null) bodies.add({ delivery_id: id, body: compressedBody(delivery.body) });
     return id;
   };
 }
@@ -167,7 +167,7 @@ function tryWriter(db: Database) {
   const countTry = query<{ attempts: number }, [number, number, number | null, number | null, number]>`
     UPDATE hook_deliveries SET state = ?2, attempts = attempts + 1, next_attempt_at = ?3, delivered_at = ?4,
            tried_since = coalesce(tried_since, ?5) WHERE id = ?1 RETURNING attempts`.prepared(db);
-  const insert = inserter(db, hookAttemptsTable);
+  const { add: insert } = table(db, hookAttemptsTable);
   const dropOld = query<null, [number, number]>`
     DELETE FROM hook_attempts WHERE delivery_id = ?1 AND attempt <= ?2 - ${MAX_ATTEMPTS}`.prepared(db);
   /** @param nextAttemptAt time of the next attempt, for a failed one that is retried */
@@ -227,14 +227,15 @@ export interface DeliveryKey {
 function deliveryRemover(db: Database) {
   const { aged, finishedBefore, newestSurplus, surplus, allOf } = statements(db, sql);
   const removeAttempts = query<null, [number]>`DELETE FROM hook_attempts WHERE delivery_id = ?1`.prepared(db);
-  const removeBody = query<null, [number]>`DELETE FROM hook_bodies WHERE delivery_id = ?1`.prepared(db);
-  const removeRow = query<null, [number]>`DELETE FROM hook_deliveries WHERE id = ?1`.prepared(db);
+  const bodies = table(db, hookBodiesTable);
+  const deliveries = table(db, hookDeliveriesTable);
+  const removeBody = (id: number): boolean => bodies.removeIfPresent({ delivery_id: id });
 
   function remove(rows: readonly { id: number }[]): number {
     for (const { id } of rows) {
       removeAttempts.run(id);
-      removeBody.run(id);
-      removeRow.run(id);
+      removeBody(id);
+      deliveries.removeIfPresent({ id });
     }
     return rows.length;
   }
@@ -246,7 +247,7 @@ function deliveryRemover(db: Database) {
      */
     deleteBodies(key: DeliveryKey, time: number, limit: number): { count: number; last: DeliveryKey | undefined } {
       const rows = aged.all(key.createdAt, key.id, time, limit);
-      for (const row of rows) removeBody.run(row.id);
+      for (const row of rows) removeBody(row.id);
       const last = rows.at(-1);
       return { count: rows.length, last: last && { createdAt: last.created_at, id: last.id } };
     },
@@ -266,7 +267,7 @@ function deliveryRemover(db: Database) {
     ): { count: number; last: number | undefined } {
       const newest = newestSurplus.get(hookId, maxBodies);
       const rows = newest === null ? [] : surplus.all(hookId, lastId, newest.id, limit);
-      for (const { id } of rows) removeBody.run(id);
+      for (const { id } of rows) removeBody(id);
       return { count: rows.length, last: rows.at(-1)?.id };
     },
   };

@@ -3,7 +3,7 @@ import type { Database } from 'bun:sqlite';
 import { type HookStatus, type QueueName, storedQueue, storedStage, storedState, storedStatus } from '../rows/enums.ts';
 import { fromHooks, hookNow, isEnabledHook, LIVE, NEW, recordColumns, STREAMING } from '../rows/expressions.ts';
 import { optional, query, type Stored, statements } from '../rows/statement.ts';
-import { numberedInserter } from '../rows/table.ts';
+import { type NewRow, table } from '../rows/table.ts';
 import { hooksTable } from '../rows/tables.ts';
 import type { Cursor, HookProgress, HookRecord } from './model.ts';
 
@@ -156,8 +156,7 @@ interface NewHook {
 }
 
 /** Adds hooks, which are idle and new, and returns their ids. */
-function recordInserter(db: Database) {
-  const insert = numberedInserter(db, hooksTable);
+function recordInserter(insert: (row: NewRow<typeof hooksTable>) => number) {
   return ({ uuid, consumer, createdAt, definition, url }: NewHook): number =>
     insert({
       uuid,
@@ -226,7 +225,7 @@ export function hookRecords(db: Database) {
   const failed = query<null, [number, number | null]>`
     UPDATE hooks SET consecutive_failures = consecutive_failures + 1, last_delivery_status = ?2
      WHERE id = ?1`.prepared(db);
-  const deleteRow = query<null, [number]>`DELETE FROM hooks WHERE id = ?1`.prepared(db);
+  const hooks = table(db, hooksTable);
   const setProgress = query<null, [number, number, Uint8Array, number | null]>`
     UPDATE progress SET hooks_evaluated = ?1, hooks_cursor_height = ?2, hooks_cursor_hash = ?3,
                         hooks_evaluated_at = ?4`.prepared(db);
@@ -238,7 +237,7 @@ export function hookRecords(db: Database) {
       void setProgress.run(evaluated, cursor.height, cursor.hash, evaluatedAt),
     setEpoch: (to: number): void => void setEpoch.run(to),
     /** Adds a hook, which is idle and new. @returns its id */
-    add: recordInserter(db),
+    add: recordInserter(hooks.add),
     /** @param expiresAt `progress.hooks_evaluated` at which a live hook expires; null for never */
     setDefinition: (id: number, definition: string, url: string, expiresAt: number | null) =>
       void setDefinition.run(id, definition, url, expiresAt),
@@ -265,7 +264,7 @@ export function hookRecords(db: Database) {
     nextSequence: (id: number): number => nextSequence.get(id)?.sequence ?? 0,
     delivered: (id: number, now: number, status: number | null) => void delivered.run(id, now, status),
     failed: (id: number, status: number | null) => void failed.run(id, status),
-    deleteRow: (id: number) => void deleteRow.run(id),
+    deleteRow: (id: number) => void hooks.removeIfPresent({ id }),
   };
 }
 

@@ -2,8 +2,8 @@
 import type { Database } from 'bun:sqlite';
 import { logIdentityQuery } from '../queries/blocks/chain.ts';
 import { query, type Stored, statements } from '../rows/statement.ts';
-import { upserter } from '../rows/table.ts';
-import { hookLedgerTable } from '../rows/tables.ts';
+import { table } from '../rows/table.ts';
+import { hookLedgerTable, hookSecretsTable } from '../rows/tables.ts';
 import { backfillReads, hookBackfills } from './backfills.ts';
 import { hookCandidates } from './candidates.ts';
 import type { LedgerEntry, Secrets } from './model.ts';
@@ -65,9 +65,7 @@ const toEntry = ({ hook_id, index_block_hash, height, places }: Row): LedgerEntr
 });
 
 function hookLedger(db: Database) {
-  const add = upserter(db, hookLedgerTable, { replaced: ['places'] });
-  const remove = query<null, [Uint8Array, number]>`
-    DELETE FROM hook_ledger WHERE index_block_hash = ?1 AND hook_id = ?2`.prepared(db);
+  const entries = table(db, hookLedgerTable, ['height', 'burn_block_height']);
   const removeAllOf = query<null, [number]>`DELETE FROM hook_ledger WHERE hook_id = ?1`.prepared(db);
   const { ofBlock, orphansOf } = statements(db, ledgerSql);
   // A block that left the chain and was not rolled back yet stays, however old it is.
@@ -79,7 +77,7 @@ function hookLedger(db: Database) {
        ORDER BY l.burn_block_height, l.index_block_hash, l.hook_id LIMIT ?2)`.prepared(db);
   return {
     add: (hash: Uint8Array, hookId: number, height: number, burnBlockHeight: number, txIndexes: readonly number[]) => {
-      add({
+      entries.put({
         index_block_hash: hash,
         hook_id: hookId,
         height,
@@ -87,7 +85,8 @@ function hookLedger(db: Database) {
         places: JSON.stringify(txIndexes),
       });
     },
-    remove: (hash: Uint8Array, hookId: number) => void remove.run(hash, hookId),
+    remove: (hash: Uint8Array, hookId: number) =>
+      void entries.removeIfPresent({ index_block_hash: hash, hook_id: hookId }),
     removeAll: (hookId: number) => void removeAllOf.run(hookId),
     ofBlock: (hash: Uint8Array): LedgerEntry[] => ofBlock.all(hash).map(toEntry),
     /** Entries of a hook with orphaned blocks, highest first. */
@@ -98,15 +97,14 @@ function hookLedger(db: Database) {
 }
 
 function secretReads(db: Database) {
-  const find = query<Stored<'hook_secrets', 'secret' | 'previous' | 'rotated_at'>, [string]>`
-    SELECT secret, previous, rotated_at FROM hook_secrets WHERE consumer = ?1`.prepared(db);
+  const secrets = table(db, hookSecretsTable);
   const all = query<Stored<'hook_secrets', 'consumer' | 'secret'>>`
     SELECT consumer, secret FROM hook_secrets`.prepared(db);
   return {
     /** The newest secret of each consumer. */
     all: (): { consumer: string; secret: Uint8Array }[] => all.all(),
     find: (consumer: string): Secrets | undefined => {
-      const row = find.get(consumer);
+      const row = secrets.find({ consumer });
       return row === null ? undefined : { secret: row.secret, previous: row.previous, rotatedAt: row.rotated_at };
     },
   };
@@ -117,11 +115,11 @@ export function hookSecrets(db: Database) {
   const set = query<null, [string, Uint8Array, number]>`
     INSERT INTO hook_secrets VALUES (?1, ?2, NULL, ?3)
     ON CONFLICT (consumer) DO UPDATE SET previous = secret, secret = ?2, rotated_at = ?3`.prepared(db);
-  const remove = query<null, [string]>`DELETE FROM hook_secrets WHERE consumer = ?1`.prepared(db);
+  const secrets = table(db, hookSecretsTable);
   return {
     ...secretReads(db),
     /** Sets a consumer's secret. The one before becomes the previous one. */
     set: (consumer: string, secret: Uint8Array, now: number) => void set.run(consumer, secret, now),
-    remove: (consumer: string) => void remove.run(consumer),
+    remove: (consumer: string) => void secrets.removeIfPresent({ consumer }),
   };
 }

@@ -5,13 +5,13 @@ import type { AttachmentsPayload } from '../../chain/payload-schemas.ts';
 import { fromHex } from '../../codec/hex.ts';
 import { lossyText } from '../../codec/utf8.ts';
 import { declaredSubdomains, resolverOf, zoneRecords } from '../../codec/zonefile.ts';
-import { inserter, inserterIfAbsent } from '../rows/table.ts';
+import { table } from '../rows/table.ts';
 import { attachmentsTable, subdomainsTable } from '../rows/tables.ts';
 
 /** Makes a function that stores attachments, and returns how many were new. */
 export function attachmentWriter(db: Database) {
-  const add = inserterIfAbsent(db, attachmentsTable);
-  const addSubdomain = inserter(db, subdomainsTable);
+  const { addIfAbsent: add } = table(db, attachmentsTable);
+  const { add: addSubdomain } = table(db, subdomainsTable);
 
   /** Only an update declares subdomains; the zonefile of a name's registration does not. */
   function addSubdomains(id: number, metadata: Uint8Array, content: Uint8Array): void {

@@ -12,10 +12,16 @@ import type { BurnBlockPayload } from '../../chain/payload-schemas.ts';
 import { fromHex } from '../../codec/hex.ts';
 import { compressed, decompressed } from '../log/entry.ts';
 import { query, type Stored } from '../rows/statement.ts';
-import { inserter } from '../rows/table.ts';
-import { burnBlocksTable, burnRewardsTable, burnSlotHoldersTable, poxTransactionsTable } from '../rows/tables.ts';
+import { table } from '../rows/table.ts';
+import {
+  burnBlocksTable,
+  burnRewardsTable,
+  burnSlotHoldersTable,
+  orphanedBurnBlocksTable,
+  poxTransactionsTable,
+} from '../rows/tables.ts';
 
-type Row = Stored<'orphaned_burn_blocks', 'height' | 'hash' | 'parent_hash' | 'payload'>;
+type Row = Stored<'orphaned_burn_blocks'>;
 
 const isFilled = ({ filled_from }: BurnBlockPayload): boolean => filled_from !== undefined;
 
@@ -33,9 +39,8 @@ export function burnBlockWriter(db: Database) {
   const newest = query<{ height: number | null }>`SELECT max(height) AS height FROM burn_blocks`.prepared(db);
   const withPayouts = query<Stored<'burn_blocks', 'height' | 'payload'>, [number]>`
     SELECT height, payload FROM burn_blocks WHERE height >= ?1 AND is_filled = 0 ORDER BY height`.prepared(db);
-  const orphan = query<Row, [Uint8Array]>`
-    SELECT height, hash, parent_hash, payload FROM orphaned_burn_blocks WHERE hash = ?1`.prepared(db);
-  const insert = inserter(db, burnBlocksTable);
+  const orphans = table(db, orphanedBurnBlocksTable);
+  const { add: insert } = table(db, burnBlocksTable);
   const complete = query<null, [number, Uint8Array | null, Uint8Array]>`
     UPDATE burn_blocks SET parent_hash = ?2, payload = ?3, is_filled = 0 WHERE height = ?1`.prepared(db);
   const orphanBetween = query<null, [number, number]>`
@@ -43,14 +48,13 @@ export function burnBlockWriter(db: Database) {
     SELECT hash, height, parent_hash, payload FROM burn_blocks WHERE height BETWEEN ?1 AND ?2`.prepared(db);
   const removeBetween = query<null, [number, number]>`
     DELETE FROM burn_blocks WHERE height BETWEEN ?1 AND ?2`.prepared(db);
-  const adopt = query<null, [Uint8Array]>`DELETE FROM orphaned_burn_blocks WHERE hash = ?1`.prepared(db);
   const raise = query<null, [number]>`UPDATE progress SET burn_block_height = max(burn_block_height, ?1)`.prepared(db);
 
   const countCompletion = query<null>`UPDATE progress SET completions = completions + 1`.prepared(db);
 
   /** Finds the orphan with this hash and height. A node may announce a parent with a wrong height, or parents in a circle. */
   function orphanAt(height: number, hash: Uint8Array | null): Row | null {
-    const row = hash === null ? null : orphan.get(hash);
+    const row = hash === null ? null : orphans.find({ hash });
     return row?.height === height ? row : null;
   }
 
@@ -118,10 +122,10 @@ export function burnBlockWriter(db: Database) {
       }
       for (const adopted of branch) {
         insert({ ...adopted, is_filled: Number(isFilled(parsePayload(adopted))) });
-        adopt.run(adopted.hash);
+        orphans.remove(adopted);
       }
       insert({ ...row, is_filled: Number(lacksPayouts) });
-      adopt.run(hash);
+      orphans.removeIfPresent({ hash });
       if (!lacksPayouts || canonical !== null || branch.length > 0) renumber(first, payload);
       if (newest.get()?.height === height) raise.run(height);
       else countCompletion.run();
@@ -161,17 +165,17 @@ function burnRewardWriter(db: Database) {
   const rewardsOf = query<{ ordinal: number; total: string }, [string]>`
     SELECT recipient_ordinal AS ordinal, recipient_total AS total FROM burn_rewards
      WHERE recipient = ?1 ORDER BY recipient_ordinal DESC LIMIT 1`.prepared(db);
-  const addReward = inserter(db, burnRewardsTable);
+  const { add: addReward } = table(db, burnRewardsTable);
   const lastSlot = query<Stored<'burn_slot_holders', 'ordinal'>>`
     SELECT ordinal FROM burn_slot_holders ORDER BY ordinal DESC LIMIT 1`.prepared(db);
   const slotsOf = query<{ ordinal: number }, [string]>`
     SELECT address_ordinal AS ordinal FROM burn_slot_holders
      WHERE address = ?1 ORDER BY address_ordinal DESC LIMIT 1`.prepared(db);
-  const addSlot = inserter(db, burnSlotHoldersTable);
+  const { add: addSlot } = table(db, burnSlotHoldersTable);
   const outputsTo = query<{ ordinal: number }, [string]>`
     SELECT recipient_ordinal AS ordinal FROM pox_transactions
      WHERE recipient = ?1 ORDER BY recipient_ordinal DESC LIMIT 1`.prepared(db);
-  const addOutput = inserter(db, poxTransactionsTable);
+  const { add: addOutput } = table(db, poxTransactionsTable);
   const removals = ['burn_rewards', 'burn_slot_holders', 'pox_transactions'].map((table) =>
     query<null, [number]>`DELETE FROM ${table} WHERE height >= ?1`.prepared(db),
   );

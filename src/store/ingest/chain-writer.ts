@@ -21,7 +21,7 @@ import { fromHex } from '../../codec/hex.ts';
 import type { EffectsWriter } from '../effects/apply.ts';
 import type { EntryReader } from '../files/payload-source.ts';
 import { query, type Stored } from '../rows/statement.ts';
-import { inserter } from '../rows/table.ts';
+import { table } from '../rows/table.ts';
 import { blockPayloadsTable } from '../rows/tables.ts';
 import { foreignTransaction, originCheck } from './chain-identity.ts';
 import { type HistoryStartFacts, historyStartWriter } from './history-start.ts';
@@ -77,7 +77,7 @@ export function chainWriter(
   const blocks = knownBlocks(db, journal);
   const tip = lazy(blocks.tip);
   const orphans = orphanWriter(db);
-  const addPayload = inserter(db, blockPayloadsTable);
+  const { add: addPayload } = table(db, blockPayloadsTable);
   const movePayload = query<null, [Uint8Array, number]>`
     UPDATE block_payloads SET journal_id = ?2 WHERE index_block_hash = ?1`.prepared(db);
   // Only a block 0 stored before the block itself counts: the effects of a block must not depend on later events.

@@ -6,7 +6,7 @@ import type { Database } from 'bun:sqlite';
 import type { Change } from '../model/change.ts';
 import { type ChangeKind, MEMPOOL_STATE, storedChange } from '../rows/enums.ts';
 import { query } from '../rows/statement.ts';
-import { numberedInserter } from '../rows/table.ts';
+import { table } from '../rows/table.ts';
 import { changesTable } from '../rows/tables.ts';
 
 /** Number of rows to keep: many times the rows that are added between two polls of a reader. */
@@ -44,7 +44,7 @@ export type ChangeWriter = ReturnType<typeof changeWriter>;
 
 /** Writes through this connection, inside the transaction that is open on it. */
 export function changeWriter(db: Database) {
-  const insert = numberedInserter(db, changesTable);
+  const { add: insert } = table(db, changesTable);
   const trim = query<null, [number]>`DELETE FROM changes WHERE id <= ?1`.prepared(db);
   /** Changes of the chain, in order. */
   let blocks: Omit<Change, 'id'>[] = [];

@@ -10,7 +10,7 @@ import { payloadColumns } from '../effects/transaction-writer.ts';
 import { MEMPOOL_STATE, type MempoolState } from '../rows/enums.ts';
 import { sortable } from '../rows/formats.ts';
 import { query } from '../rows/statement.ts';
-import { inserter, type NewRow, upserter } from '../rows/table.ts';
+import { countAdder, type NewRow, table } from '../rows/table.ts';
 import { mempoolTransactionsTable, pendingCountsTable, pendingPrincipalsTable } from '../rows/tables.ts';
 import type { ChangeWriter } from './change-writer.ts';
 import { type MempoolRow, type Spends, storedRows } from './stored-rows.ts';
@@ -158,31 +158,17 @@ export interface Receipt {
 type Parties = Pick<MempoolRow, 'tx_id' | 'sender_id' | 'sponsor_id' | 'recipient_id' | 'contract_id' | 'received_at'>;
 
 function pendingLists(db: Database) {
-  const add = inserter(db, pendingPrincipalsTable);
-  const remove = query<null, [number, number, Uint8Array]>`
-    DELETE FROM pending_principals WHERE principal_id = ?1 AND received_at = ?2 AND tx_id = ?3`.prepared(db);
-  const countParty = upserter(db, pendingCountsTable, { summed: ['transactions'] });
-  const removeCount = query<null, [number]>`
-    DELETE FROM pending_counts WHERE principal_id = ?1 AND transactions = 0`.prepared(db);
+  const entries = table(db, pendingPrincipalsTable);
+  const countParty = countAdder(db, pendingCountsTable, 'transactions');
   const partiesOf = ({ sender_id, sponsor_id, recipient_id, contract_id }: Parties): Set<number> =>
     new Set([sender_id, sponsor_id, recipient_id, contract_id].filter((id) => id !== null));
 
-  return {
-    /** Adds a transaction to the lists of its principals. */
-    add(row: Parties): void {
-      for (const party of partiesOf(row)) {
-        add({ principal_id: party, received_at: row.received_at, tx_id: row.tx_id });
-        countParty({ principal_id: party, transactions: 1 });
-      }
-    },
-    /** Removes a transaction from the lists of its principals. */
-    remove(row: Parties): void {
-      for (const party of partiesOf(row)) {
-        remove.run(party, row.received_at, row.tx_id);
-        countParty({ principal_id: party, transactions: -1 });
-        removeCount.run(party);
-      }
-    },
+  /** Adds a transaction to the lists of its principals if the sign is 1; otherwise removes it. */
+  return (sign: 1 | -1, row: Parties): void => {
+    for (const party of partiesOf(row)) {
+      entries.move(sign, { principal_id: party, received_at: row.received_at, tx_id: row.tx_id });
+      countParty({ principal_id: party, transactions: sign });
+    }
   };
 }
 
@@ -255,7 +241,7 @@ export type MempoolRows = ReturnType<typeof mempoolRows>;
 export function mempoolRows(db: Database, { principals }: Dictionaries, changes: ChangeWriter) {
   const stored = storedRows(db);
   const added = addedRows();
-  const insert = inserter(db, mempoolTransactionsTable);
+  const { add: insert } = table(db, mempoolTransactionsTable);
   const setState = query<null, [number, number, Uint8Array | null]>`
     UPDATE mempool_transactions SET state = ?2, replaced_by_tx_id = ?3 WHERE rowid = ?1`.prepared(db);
   const setDropped = query<null, [number, number]>`
@@ -266,19 +252,15 @@ export function mempoolRows(db: Database, { principals }: Dictionaries, changes:
     UPDATE mempool_transactions SET receipt_block_height = ?1 WHERE receipt_block_height < ?1`.prepared(db);
   const remove = query<null, [number]>`DELETE FROM mempool_transactions WHERE rowid = ?1`.prepared(db);
   const summary = mempoolSummary(db);
-  const lists = pendingLists(db);
+  const moveInLists = pendingLists(db);
 
   /**
    * Updates the counts and lists for a transaction that becomes pending or stops being pending. Rows that are not in the
    * table yet have no list.
    */
-  function startWaiting(row: MempoolRow): void {
-    summary.count(1);
-    if (row.id !== null) lists.add(row);
-  }
-  function stopWaiting(row: MempoolRow): void {
-    summary.count(-1);
-    if (row.id !== null) lists.remove(row);
+  function countWaiting(sign: 1 | -1, row: MempoolRow): void {
+    summary.count(sign);
+    if (row.id !== null) moveInLists(sign, row);
   }
 
   function add(content: TransactionContent, receipt: Receipt): void {
@@ -291,16 +273,14 @@ export function mempoolRows(db: Database, { principals }: Dictionaries, changes:
     if (row.id === null) added.change(row.tx_id, { state, replaced_by_tx_id: replacedBy });
     else setState.run(row.id, state, replacedBy);
     changes.moved(row.tx_id, row.state, state);
-    if ((state === PENDING) === (row.state === PENDING)) return;
-    if (state === PENDING) startWaiting(row);
-    else stopWaiting(row);
+    if ((state === PENDING) !== (row.state === PENDING)) countWaiting(state === PENDING ? 1 : -1, row);
   }
 
   function store(): void {
     summary.store();
     for (const row of added.drain()) {
       insert(row);
-      if (row.state === PENDING) lists.add(row);
+      if (row.state === PENDING) moveInLists(1, row);
     }
   }
 
@@ -322,7 +302,7 @@ export function mempoolRows(db: Database, { principals }: Dictionaries, changes:
       if (row.id === null) added.remove(row.tx_id);
       else remove.run(row.id);
       changes.moved(row.tx_id, row.state, MINED);
-      if (row.state === PENDING) stopWaiting(row);
+      if (row.state === PENDING) countWaiting(-1, row);
     },
     /** Makes a dropped row pending again. */
     receive(row: MempoolRow, receipt: Receipt): void {

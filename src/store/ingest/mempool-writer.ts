@@ -7,7 +7,7 @@ import { positionOf } from '../../chain/position.ts';
 import type { Dictionaries } from '../effects/dictionary.ts';
 import { MEMPOOL_STATE, type MempoolState, storedMempoolState } from '../rows/enums.ts';
 import { query, type Stored } from '../rows/statement.ts';
-import { inserterIfAbsent } from '../rows/table.ts';
+import { table } from '../rows/table.ts';
 import { earlyDropsTable, minedReceiptsTable } from '../rows/tables.ts';
 import type { ChangeWriter } from './change-writer.ts';
 import { mempoolRows, type Receipt } from './mempool-rows.ts';
@@ -258,17 +258,14 @@ const LATE_BLOCKS = 10;
  * pending.
  */
 function earlyDrops(db: Database) {
-  const add = inserterIfAbsent(db, earlyDropsTable);
-  const find = query<Stored<'early_drops', 'state' | 'replaced_by_tx_id' | 'height'>, [Uint8Array]>`
-    SELECT state, replaced_by_tx_id, height FROM early_drops WHERE tx_id = ?1`.prepared(db);
-  const remove = query<null, [Uint8Array]>`DELETE FROM early_drops WHERE tx_id = ?1`.prepared(db);
+  const drops = table(db, earlyDropsTable);
   const removeOld = query<null, [number]>`DELETE FROM early_drops WHERE height < ?1`.prepared(db);
   const raise = query<null, [number]>`UPDATE early_drops SET height = ?1 WHERE height < ?1`.prepared(db);
 
   return {
     /** @param tipHeight when the node posted it @returns false if the transaction already has an early drop */
     store: (txId: Uint8Array, { state, replacedBy }: Drop, tipHeight: number): boolean =>
-      add({ tx_id: txId, state, replaced_by_tx_id: replacedBy, height: tipHeight }) !== null,
+      drops.addIfAbsent({ tx_id: txId, state, replaced_by_tx_id: replacedBy, height: tipHeight }) !== null,
 
     /**
      * Removes and returns the drop of a transaction that would become pending or was announced again.
@@ -277,9 +274,9 @@ function earlyDrops(db: Database) {
      */
     take(txId: Uint8Array, since = 0): Drop | null {
       // Few transactions have a drop, and a look-up costs a third of a removal that finds nothing.
-      const row = find.get(txId);
+      const row = drops.find({ tx_id: txId });
       if (row === null) return null;
-      remove.run(txId);
+      drops.remove(row);
       if (row.height < since) return null;
       return { state: MEMPOOL_STATE[storedMempoolState.nameOf(row.state)], replacedBy: row.replaced_by_tx_id };
     },
@@ -297,7 +294,7 @@ function earlyDrops(db: Database) {
  * stored by the position of their transaction on the chain.
  */
 function minedReceipts(db: Database) {
-  const add = inserterIfAbsent(db, minedReceiptsTable);
+  const { addIfAbsent: add } = table(db, minedReceiptsTable);
   const take = query<Stored<'mined_receipts', 'received_at' | 'receipt_block_height'>, [number]>`
     DELETE FROM mined_receipts WHERE position = ?1 RETURNING received_at, receipt_block_height`.prepared(db);
   const removeOld = query<null, [number]>`DELETE FROM mined_receipts WHERE position < ?1`.prepared(db);

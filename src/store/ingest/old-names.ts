@@ -2,7 +2,7 @@
 import type { Database } from 'bun:sqlite';
 import type { PriceFunction } from '../../chain/name-system.ts';
 import { priceColumns } from '../effects/name-writer.ts';
-import { inserterIfAbsent } from '../rows/table.ts';
+import { table } from '../rows/table.ts';
 import { oldNamespacesTable, oldNamesTable, oldZonefilesTable } from '../rows/tables.ts';
 
 /** A row of an export of names from before the chain. */
@@ -25,9 +25,9 @@ const lastLabels = (name: string, count: number): string => name.split('.').slic
 
 /** Makes a function that adds a row unless the table has it, and returns whether it did. */
 function oldNameAdder(db: Database): (row: OldNameRow) => boolean {
-  const addNamespace = inserterIfAbsent(db, oldNamespacesTable);
-  const addName = inserterIfAbsent(db, oldNamesTable);
-  const addZonefile = inserterIfAbsent(db, oldZonefilesTable);
+  const { addIfAbsent: addNamespace } = table(db, oldNamespacesTable);
+  const { addIfAbsent: addName } = table(db, oldNamesTable);
+  const { addIfAbsent: addZonefile } = table(db, oldZonefilesTable);
 
   function add(row: OldNameRow): number | null {
     switch (row.kind) {

@@ -2,17 +2,14 @@
 import type { Database } from 'bun:sqlite';
 import type { Block } from '../../chain/block.ts';
 import { deployedContract } from '../effects/transaction-writer.ts';
-import { query } from '../rows/statement.ts';
-import { inserterIfAbsent, table } from '../rows/table.ts';
+import { table } from '../rows/table.ts';
 import { orphanedBlocksTable, orphanedTransactionsTable } from '../rows/tables.ts';
 
 /** Writes through this connection, inside the transaction that is open on it. */
 export function orphanWriter(db: Database) {
   const blocks = table(db, orphanedBlocksTable);
   // A transaction of Stacks 1 may occur twice in block 1 with the genesis transactions.
-  const addTransaction = inserterIfAbsent(db, orphanedTransactionsTable);
-  const removeTransaction = query<null, [Uint8Array, Uint8Array]>`
-    DELETE FROM orphaned_transactions WHERE tx_id = ?1 AND index_block_hash = ?2`.prepared(db);
+  const orphanedTransactions = table(db, orphanedTransactionsTable);
 
   return {
     /** Adds an orphan. Block 0 gets no rows of transactions, because block 1 shows its transactions. */
@@ -28,7 +25,7 @@ export function orphanWriter(db: Database) {
       });
       if (block.height === 0) return;
       for (const transaction of block.transactions) {
-        addTransaction({
+        orphanedTransactions.addIfAbsent({
           tx_id: transaction.txId,
           index_block_hash,
           type: transaction.payload.typeId,
@@ -38,9 +35,9 @@ export function orphanWriter(db: Database) {
     },
 
     /** Removes an orphan that becomes canonical. */
-    remove({ indexBlockHash, transactions }: Block): void {
-      blocks.remove({ index_block_hash: indexBlockHash });
-      for (const { txId } of transactions) removeTransaction.run(txId, indexBlockHash);
+    remove({ indexBlockHash: index_block_hash, transactions }: Block): void {
+      blocks.remove({ index_block_hash });
+      for (const { txId } of transactions) orphanedTransactions.removeIfPresent({ tx_id: txId, index_block_hash });
     },
   };
 }

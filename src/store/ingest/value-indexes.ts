@@ -15,7 +15,7 @@ import { type EventPosition, isWhole, type ValueIndex, type ValueIndexChoice } f
 import { valueIndexes } from '../queries/contracts/value-search.ts';
 import { EVENT_KIND, PAYLOAD, storedSubject } from '../rows/enums.ts';
 import { query, type Stored } from '../rows/statement.ts';
-import { numberedInserter } from '../rows/table.ts';
+import { table } from '../rows/table.ts';
 import { valueIndexesTable } from '../rows/tables.ts';
 import { type CallColumns, callArguments } from '../rows/value-keys.ts';
 import { applyBatches, turnOrFailure } from './commands.ts';
@@ -38,7 +38,7 @@ export function chooseValueIndexes(
   const added = choices.filter((choice) => !present.some((index) => isSame(choice, index)));
   if (unused.length === 0 && added.length === 0) return;
   const leave = query<null, [number]>`UPDATE value_indexes SET wanted = 0 WHERE id = ?1`.prepared(db);
-  const add = numberedInserter(db, valueIndexesTable);
+  const { add } = table(db, valueIndexesTable);
   write(() => {
     const tip = db.query<{ tip: number | null }, []>('SELECT max(height) AS tip FROM blocks').get()?.tip ?? 0;
     for (const { id } of unused) leave.run(id);
@@ -116,12 +116,12 @@ export function valueIndexBatches(db: Database, batchRows = BATCH_ROWS): () => V
   const removeEntries = query<null, [number, number]>`
     DELETE FROM value_index_entries WHERE (index_id, path, value, position, event_index) IN
       (SELECT * FROM value_index_entries WHERE index_id = ?1 LIMIT ?2)`.prepared(db);
-  const remove = query<null, [number]>`DELETE FROM value_indexes WHERE id = ?1`.prepared(db);
+  const indexes = table(db, valueIndexesTable);
 
   /** @returns whether the index is removed */
   function shrink({ id }: ValueIndex): boolean {
     if (removeEntries.run(id, batchRows).changes === batchRows) return false;
-    remove.run(id);
+    indexes.remove({ id });
     return true;
   }
 

@@ -57,17 +57,20 @@ type ValuesOf<Row> = (row: Row) => Values;
 const compileValues = (columns: readonly string[]) =>
   new Function('row', `return [${columns.map((name) => `row.${name}`)}];`) as ValuesOf<object>;
 
-/** The INSERT and the DELETE of a table, the same for all connections. */
-const changesOf = memoizeByObject(({ name, key, columns }: TableShape) => {
+const numbered = (columns: readonly string[]) => columns.map((_, i) => `?${i + 1}`).join(', ');
+
+/** The statements of a table and the values that they bind, the same for all connections. */
+const statementsOf = memoizeByObject(({ name, key, columns }: TableShape) => {
   const written = Object.keys(columns).filter((column) => columns[column] !== 'id');
-  const parameters = written.map((_, i) => `?${i + 1}`);
-  const where = key.map((column, i) => `${column} = ?${i + 1}`);
+  const where = key.map((column, i) => `${column} = ?${i + 1}`).join(' AND ');
   return {
-    insert: {
-      sql: `INSERT INTO ${name} (${written.join(', ')}) VALUES (${parameters.join(', ')})`,
-      valuesOf: compileValues(written),
-    },
-    remove: { sql: `DELETE FROM ${name} WHERE ${where.join(' AND ')}`, valuesOf: compileValues(key) },
+    insert: `INSERT INTO ${name} (${written.join(', ')}) VALUES (${numbered(written)})`,
+    find: `SELECT ${Object.keys(columns).join(', ')} FROM ${name} WHERE ${where}`,
+    remove: `DELETE FROM ${name} WHERE ${where}`,
+    conflict: `ON CONFLICT (${key.join(', ')}) DO UPDATE SET`,
+    others: written.filter((column) => !key.includes(column)),
+    valuesOf: compileValues(written),
+    keyOf: compileValues(key),
   };
 });
 
@@ -80,77 +83,67 @@ function runner<Row extends object>(statement: Statement<null, Values>, valuesOf
   return (row: Row): Changes => statement.run(valuesOf(row) as never);
 }
 
-/** @param conflict the clause after the values */
-function insertion<S extends TableShape>(db: Database, shape: S, conflict = '') {
-  const { sql, valuesOf } = changesOf(shape).insert;
-  return runner<NewRow<S>>(db.prepare(`${sql} ${conflict}`.trimEnd()), valuesOf);
-}
-
-/** Makes a function that adds rows. */
-export function inserter<S extends TableShape>(db: Database, shape: S): (row: NewRow<S>) => void {
-  const insert = insertion(db, shape);
-  return (row) => void insert(row);
+/** Makes a function that adds a row, and returns the number that SQLite assigns to it. */
+export function inserter<S extends TableShape>(db: Database, shape: S): (row: NewRow<S>) => number {
+  const { insert, valuesOf } = statementsOf(shape);
+  const run = runner<NewRow<S>>(db.prepare(insert), valuesOf);
+  return (row) => Number(run(row).lastInsertRowid);
 }
 
 /** Makes a function that adds rows, each a list of the values of some columns. */
 export function listInserter(db: Database, table: string, columns: readonly string[]): (row: Values) => void {
-  const parameters = columns.map((_, i) => `?${i + 1}`);
   const statement = db.prepare<null, Values>(
-    `INSERT INTO ${table} (${columns.join(', ')}) VALUES (${parameters.join(', ')})`,
+    `INSERT INTO ${table} (${columns.join(', ')}) VALUES (${numbered(columns)})`,
   );
   return (row) => void statement.run(row as never);
 }
 
-/** Makes a function that adds rows and returns the numbers that SQLite assigns. */
-export function numberedInserter<S extends TableShape>(db: Database, shape: S): (row: NewRow<S>) => number {
-  const insert = insertion(db, shape);
-  return (row) => Number(insert(row).lastInsertRowid);
-}
-
-/** Makes a function that adds a row unless it conflicts with another. It returns the new row's number, else null. */
-export function inserterIfAbsent<S extends TableShape>(db: Database, shape: S): (row: NewRow<S>) => number | null {
-  const insert = insertion(db, shape, 'ON CONFLICT DO NOTHING');
-  return (row) => {
-    const { changes, lastInsertRowid } = insert(row);
-    return changes === 0 ? null : Number(lastInsertRowid);
+/** Makes a function that adds to the count in the row with a key. The row exists while its count isn't 0. */
+export function countAdder<S extends TableShape>(db: Database, shape: S, column: string & keyof NewRow<S>) {
+  const { insert, conflict, remove, valuesOf, keyOf } = statementsOf(shape);
+  const add = runner(db.prepare(`${insert} ${conflict} ${column} = ${column} + excluded.${column}`), valuesOf);
+  const removeEmpty = runner(db.prepare(`${remove} AND ${column} = 0`), keyOf);
+  return (row: NewRow<S>): void => {
+    add(row);
+    if (Number(row[column]) < 0) removeEmpty(row);
   };
 }
 
-/** The changes of an upsert to the columns of an existing row; other columns are unchanged. */
-interface RowChanges<Name> {
-  /** Columns that get the new row's values. */
-  replaced?: readonly Name[];
-  /** Columns that the new row's values are added to. */
-  summed?: readonly Name[];
-}
-
-/** Makes a function that adds a row, or changes the existing one with its key. */
-export function upserter<S extends TableShape>(
-  db: Database,
-  shape: S,
-  { replaced = [], summed = [] }: RowChanges<keyof NewRow<S> & string>,
-): (row: NewRow<S>) => void {
-  const set = [
-    ...replaced.map((name) => `${name} = excluded.${name}`),
-    ...summed.map((name) => `${name} = ${name} + excluded.${name}`),
-  ];
-  const insert = insertion(db, shape, `ON CONFLICT (${shape.key.join(', ')}) DO UPDATE SET ${set.join(', ')}`);
-  return (row) => void insert(row);
-}
-
-/** Makes functions that add rows, and remove them by key. */
-export function table<S extends TableShape>(db: Database, shape: S) {
-  const { sql, valuesOf } = changesOf(shape).remove;
-  const run = runner<KeyOf<S>>(db.prepare(sql), valuesOf);
+/**
+ * Makes functions that read, add, replace and remove rows by key.
+ * @param unchanged columns with the same value in every row of a key, so that replacing a row leaves their indexes
+ */
+export function table<S extends TableShape>(db: Database, shape: S, unchanged: readonly (keyof NewRow<S>)[] = []) {
+  const { insert, find, remove, conflict, others, valuesOf, keyOf } = statementsOf(shape);
+  const replaced = others.filter((column) => !(unchanged as readonly string[]).includes(column));
+  const sets = replaced.map((column) => `${column} = excluded.${column}`).join(', ');
+  const found = db.prepare<StoredRow<S>, Values>(find);
   const add = inserter(db, shape);
+  const insertedIfAbsent = runner<NewRow<S>>(db.prepare(`${insert} ON CONFLICT DO NOTHING`), valuesOf);
+  const set = runner<NewRow<S>>(db.prepare(sets === '' ? insert : `${insert} ${conflict} ${sets}`), valuesOf);
+  const removed = runner<KeyOf<S>>(db.prepare(remove), keyOf);
+
+  /** Removes a row. @returns whether there was one */
+  const removeIfPresent = (key: KeyOf<S>): boolean => removed(key).changes > 0;
   /** @throws Error if there is no such row */
-  function remove(key: KeyOf<S>): void {
-    if (run(key).changes !== 1) throw new Error(`${shape.name} had no row to take away`);
+  function removeRow(key: KeyOf<S>): void {
+    if (!removeIfPresent(key)) throw new Error(`${shape.name} had no row to take away`);
   }
   return {
+    /** The row with a key; null if there is none. */
+    find: (key: KeyOf<S>): StoredRow<S> | null => found.get(keyOf(key) as never),
+    /** Adds a row. @returns the number that SQLite assigns to it */
     add,
-    remove,
+    /** Adds a row unless it conflicts with another. @returns the number that SQLite assigns to it; null if it isn't added */
+    addIfAbsent(row: NewRow<S>): number | null {
+      const { changes, lastInsertRowid } = insertedIfAbsent(row);
+      return changes === 0 ? null : Number(lastInsertRowid);
+    },
+    /** Adds a row, or replaces the one with its key. */
+    put: (row: NewRow<S>): void => void set(row),
+    remove: removeRow,
+    removeIfPresent,
     /** Adds a row if the sign is 1; otherwise removes the row with its key. @throws Error if there is no such row */
-    move: (sign: 1 | -1, row: NewRow<S> & KeyOf<S>): void => (sign === 1 ? add(row) : remove(row)),
+    move: (sign: 1 | -1, row: NewRow<S> & KeyOf<S>): void => (sign === 1 ? void add(row) : removeRow(row)),
   };
 }
