@@ -4,7 +4,7 @@ import type { Cursor, Page } from '../model/page.ts';
 import { down, orderedList } from '../queries/list.ts';
 import { readPage } from '../queries/page.ts';
 import { type BackfillState, storedBackfillState } from '../rows/enums.ts';
-import { optional, query, type Stored, statements } from '../rows/statement.ts';
+import { modelColumns, optional, query, type Renamed, type Stored, statements } from '../rows/statement.ts';
 import { table } from '../rows/table.ts';
 import { hookBackfillsTable } from '../rows/tables.ts';
 import { isOpen as isOpenDelivery } from './delivery-log.ts';
@@ -19,15 +19,15 @@ const isOpen = `state <= ${RUNNING}`;
 /** Finds a waiting delivery of the backfill ?1. */
 const openDelivery = `SELECT 1 FROM hook_deliveries WHERE backfill_id = ?1 AND ${isOpenDelivery}`;
 
-type Row = Stored<'hook_backfills'>;
+type Row = Renamed<Stored<'hook_backfills'>>;
 
-const columns = Object.keys(hookBackfillsTable.columns).join(', ');
+const columns = modelColumns('b', Object.keys(hookBackfillsTable.columns));
 
 /** Statements by name; the plan test reads them. */
 export const sql = {
-  newest: orderedList<Row>({ select: `SELECT ${columns} FROM hook_backfills`, where: 'hook_id = ?1' }, [down('id')]),
-  byUuid: query<Row, [string, number]>`SELECT ${columns} FROM hook_backfills WHERE uuid = ?1 AND hook_id = ?2`,
-  byId: query<Row, [number]>`SELECT ${columns} FROM hook_backfills WHERE id = ?1`,
+  newest: orderedList<Row>({ select: `SELECT ${columns} FROM hook_backfills b`, where: 'hook_id = ?1' }, [down('id')]),
+  byUuid: query<Row, [string, number]>`SELECT ${columns} FROM hook_backfills b WHERE uuid = ?1 AND hook_id = ?2`,
+  byId: query<Row, [number]>`SELECT ${columns} FROM hook_backfills b WHERE id = ?1`,
   // The oldest of each hook, because a hook's backfills run one after the other; and the oldest dry run, which waits for no
   // receiver.
   next: query<Pick<Row, 'id'>>`
@@ -39,22 +39,9 @@ export const sql = {
 };
 
 const toBackfill = (row: Row): Backfill => ({
-  id: row.id,
-  uuid: row.uuid,
-  hookId: row.hook_id,
+  ...row,
   state: storedBackfillState.nameOf(row.state, row.id),
-  dryRun: row.dry_run === 1,
-  fromHeight: row.from_height,
-  toHeight: row.to_height,
-  nextHeight: row.next_height,
-  matchedBlocks: row.matched_blocks,
-  matchedTransactions: row.matched_transactions,
-  queued: row.queued,
-  delivered: row.delivered,
-  dead: row.dead,
-  createdAt: row.created_at,
-  finishedAt: row.finished_at,
-  error: row.error,
+  dryRun: row.dryRun === 1,
 });
 
 /** Reads backfills. */

@@ -12,16 +12,17 @@ import {
   storedReason,
   storedState,
 } from '../rows/enums.ts';
-import { optional, query, type Stored, statements } from '../rows/statement.ts';
+import { modelColumns, optional, query, type Renamed, type Stored, statements } from '../rows/statement.ts';
 import { hookDeliveriesTable } from '../rows/tables.ts';
 import type { Attempt, Delivery, NotifiedBlocks } from './model.ts';
 
 const names = Object.keys(hookDeliveriesTable.columns).filter((name) => name !== 'min_height' && name !== 'max_height');
 
-export type DeliveryRow = Omit<Stored<'hook_deliveries'>, 'min_height' | 'max_height'>;
+export type DeliveryRow = Renamed<Omit<Stored<'hook_deliveries'>, 'min_height' | 'max_height'>>;
 
-/** Columns of a delivery, for a query of these rows. */
-export const deliveryColumns = names.join(', ');
+/** A query of these rows up to its condition. @param index names the index that SQLite must use */
+export const selectDeliveries = (index = ''): string =>
+  `SELECT ${modelColumns('d', names)} FROM hook_deliveries d ${index}`;
 
 /** Conditions in SQL for open and for finished deliveries. Each has an index. */
 export const isOpen = `state <= ${storedState.numberOf('failed')}`;
@@ -29,23 +30,11 @@ export const isFinished = `state IN (${storedState.numberOf('delivered')}, ${sto
 
 /** @throws Error for a number without a name */
 export const toDelivery = (row: DeliveryRow): Delivery => ({
-  id: row.id,
-  webhookId: row.webhook_id,
-  hookId: row.hook_id,
+  ...row,
   queue: storedQueue.nameOf(row.queue, row.id),
   reason: storedReason.nameOf(row.reason, row.id),
-  sequence: row.sequence,
   state: storedState.nameOf(row.state, row.id),
-  createdAt: row.created_at,
-  nextAttemptAt: row.next_attempt_at,
-  deliveredAt: row.delivered_at,
-  triedSince: row.tried_since,
-  attempts: row.attempts,
   blocks: JSON.parse(row.blocks) as NotifiedBlocks,
-  bodyBytes: row.body_bytes,
-  bodySha256: row.body_sha256,
-  backfillId: row.backfill_id,
-  problem: row.problem,
 });
 
 /** Maximum of stored attempts of a delivery. */
@@ -79,17 +68,14 @@ const narrowed = `hook_id = ?1 AND (?2 IS NULL OR reason = ?2) AND max_height >=
 
 /** Statements by name; the plan test reads them. */
 export const sql = {
-  ofState: orderedList<DeliveryRow>(
-    { select: `SELECT ${deliveryColumns} FROM hook_deliveries`, where: `${narrowed} AND state = ?7` },
-    [down('id')],
-  ),
+  ofState: orderedList<DeliveryRow>({ select: selectDeliveries(), where: `${narrowed} AND state = ?7` }, [down('id')]),
   byWebhookId: query<DeliveryRow, [string, number]>`
-    SELECT ${deliveryColumns} FROM hook_deliveries WHERE webhook_id = ?1 AND hook_id = ?2`,
-  byId: query<DeliveryRow, [number]>`SELECT ${deliveryColumns} FROM hook_deliveries WHERE id = ?1`,
+    ${selectDeliveries()} WHERE webhook_id = ?1 AND hook_id = ?2`,
+  byId: query<DeliveryRow, [number]>`${selectDeliveries()} WHERE id = ?1`,
   allOfState: query<DeliveryRow, [number, number]>`
-    SELECT ${deliveryColumns} FROM hook_deliveries WHERE hook_id = ?1 AND state = ?2 ORDER BY id`,
+    ${selectDeliveries()} WHERE hook_id = ?1 AND state = ?2 ORDER BY id`,
   lastOfState: query<DeliveryRow, [number, number]>`
-    SELECT ${deliveryColumns} FROM hook_deliveries WHERE hook_id = ?1 AND state = ?2 ORDER BY id DESC LIMIT 1`,
+    ${selectDeliveries()} WHERE hook_id = ?1 AND state = ?2 ORDER BY id DESC LIMIT 1`,
   total: query<{ total: number }, Narrowing>`
     SELECT count(*) AS total FROM hook_deliveries WHERE ${narrowed} AND state = ?7`,
   // Deliveries of a state are counted using only the index.

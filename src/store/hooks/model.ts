@@ -1,5 +1,6 @@
 /** Chainhooks as the store returns them. Times are Unix milliseconds. */
 import type { BackfillState, DeliveryState, HookStatus, QueueName, Reason, Stage } from '../rows/enums.ts';
+import type { Renamed, Stored } from '../rows/statement.ts';
 
 /** A block by height and index block hash; height 0 and an empty hash before block 1. */
 export interface Cursor {
@@ -7,31 +8,16 @@ export interface Cursor {
   hash: Uint8Array;
 }
 
-export interface HookRecord {
-  id: number;
-  uuid: string;
-  consumer: string;
-  createdAt: number;
-  /** JSON, as the consumer sent it. */
-  definition: string;
+type HookColumns = Omit<
+  Stored<'hooks'>,
+  'stage' | 'status' | 'cursor_height' | 'cursor_hash' | 'url' | 'joined' | 'expires_at' | 'deleted_at'
+>;
+
+export interface HookRecord extends Renamed<HookColumns> {
   stage: Stage;
   status: HookStatus;
   /** The last block that was evaluated. */
   cursor: Cursor;
-  evaluated: number;
-  occurrences: number;
-  windowEvaluated: number;
-  windowOccurrences: number;
-  lastEvaluatedAt: number | null;
-  lastEvaluatedHeight: number | null;
-  lastOccurrenceAt: number | null;
-  lastOccurrenceHeight: number | null;
-  sequence: number;
-  interruptedReason: string | null;
-  stuckDelivery: number | null;
-  consecutiveFailures: number;
-  lastDeliveryAt: number | null;
-  lastDeliveryStatus: number | null;
 }
 
 /** Position of the live hooks, and how many blocks were evaluated since the first. */
@@ -74,16 +60,13 @@ export interface NewDelivery {
   backfillId: number | null;
 }
 
-export interface Delivery extends Omit<NewDelivery, 'body'> {
-  id: number;
+type DeliveryColumns = Pick<
+  Stored<'hook_deliveries'>,
+  'id' | 'created_at' | 'next_attempt_at' | 'delivered_at' | 'tried_since' | 'attempts' | 'body_bytes' | 'body_sha256'
+>;
+
+export interface Delivery extends Omit<NewDelivery, 'body'>, Renamed<DeliveryColumns> {
   state: DeliveryState;
-  createdAt: number;
-  nextAttemptAt: number | null;
-  deliveredAt: number | null;
-  triedSince: number | null;
-  attempts: number;
-  bodyBytes: number;
-  bodySha256: Uint8Array;
 }
 
 /** One request with a delivery. It has either a status code or an error. */
@@ -103,23 +86,9 @@ export interface Secrets {
   rotatedAt: number;
 }
 
-export interface Backfill {
-  id: number;
-  uuid: string;
-  hookId: number;
+export interface Backfill extends Renamed<Omit<Stored<'hook_backfills'>, 'state' | 'dry_run'>> {
   state: BackfillState;
   dryRun: boolean;
-  fromHeight: number;
-  toHeight: number;
-  nextHeight: number;
-  matchedBlocks: number;
-  matchedTransactions: number;
-  queued: number;
-  delivered: number;
-  dead: number;
-  createdAt: number;
-  finishedAt: number | null;
-  error: string | null;
 }
 
 /** A block that a hook was notified of. */

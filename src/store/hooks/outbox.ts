@@ -19,11 +19,11 @@ import { table } from '../rows/table.ts';
 import { hookAttemptsTable, hookBodiesTable, hookDeliveriesTable } from '../rows/tables.ts';
 import {
   type DeliveryRow,
-  deliveryColumns,
   deliveryLog,
   isFinished,
   isOpen,
   MAX_ATTEMPTS,
+  selectDeliveries,
   toDelivery,
 } from './delivery-log.ts';
 import type { Attempt, Delivery, DeliveryBody, NewDelivery, NotifiedBlocks } from './model.ts';
@@ -38,7 +38,7 @@ const REDELIVERY = storedQueue.numberOf('redelivery');
 export const sql = {
   // Without INDEXED BY the planner may choose the index by state, and sort.
   head: query<DeliveryRow, [number, number]>`
-    SELECT ${deliveryColumns} FROM hook_deliveries INDEXED BY hook_deliveries_queue
+    ${selectDeliveries('INDEXED BY hook_deliveries_queue')}
      WHERE hook_id = ?1 AND queue = ?2 AND ${isOpen} ORDER BY id LIMIT 1`,
   // Seeks from each queue to the next, without reading the deliveries of a queue.
   openQueues: query<Stored<'hook_deliveries', 'hook_id' | 'queue' | 'id'>>`
@@ -68,7 +68,7 @@ export const sql = {
     SELECT count(*) AS count FROM hook_deliveries WHERE backfill_id = ?1 AND ${isOpen}`,
   // A delivery of a backfill has one block.
   openBackfilled: query<DeliveryRow, [number, number, string]>`
-    SELECT ${deliveryColumns} FROM hook_deliveries INDEXED BY hook_deliveries_queue
+    ${selectDeliveries('INDEXED BY hook_deliveries_queue')}
      WHERE hook_id = ?1 AND queue IN (${BACKFILL}, ${REDELIVERY}) AND ${isOpen}
        AND backfill_id IS NOT NULL AND min_height = ?2 AND blocks ->> '$.apply[0].index_block_hash' = ?3`,
   // Begins after the last removed body, so that rows without bodies are not read again.

@@ -1,39 +1,24 @@
 /** The rows of hooks, and the cursor of live hooks. */
 import type { Database } from 'bun:sqlite';
 import { type HookStatus, type QueueName, storedQueue, storedStage, storedState, storedStatus } from '../rows/enums.ts';
-import { fromHooks, hookNow, isEnabledHook, LIVE, NEW, recordColumns, STREAMING } from '../rows/expressions.ts';
-import { optional, query, type Stored, statements } from '../rows/statement.ts';
+import { fromHooks, hookNow, isEnabledHook, LIVE, NEW, STREAMING } from '../rows/expressions.ts';
+import { modelColumns, optional, query, type Renamed, type Stored, statements } from '../rows/statement.ts';
 import { type NewRow, table } from '../rows/table.ts';
 import { hooksTable } from '../rows/tables.ts';
 import type { Cursor, HookProgress, HookRecord } from './model.ts';
 
 /** A hook as it is read; a live one with the cursor and count of `progress`. */
-type RecordRow = Omit<Stored<'hooks'>, 'url' | 'joined' | 'expires_at' | 'deleted_at'>;
+type RecordRow = Renamed<Omit<Stored<'hooks'>, (typeof unread)[number]>>;
+const unread = ['url', 'joined', 'expires_at', 'deleted_at'] as const;
+const names = Object.keys(hooksTable.columns).filter((name) => !unread.some((other) => other === name));
+const recordColumns = modelColumns('h', names, hookNow);
 
 /** @throws Error for a number without a name */
-const toRecord = (row: RecordRow): HookRecord => ({
-  id: row.id,
-  uuid: row.uuid,
-  consumer: row.consumer,
-  createdAt: row.created_at,
-  definition: row.definition,
+const toRecord = ({ cursorHeight: height, cursorHash: hash, ...row }: RecordRow): HookRecord => ({
+  ...row,
   stage: storedStage.nameOf(row.stage, row.id),
   status: storedStatus.nameOf(row.status, row.id),
-  cursor: { height: row.cursor_height, hash: row.cursor_hash },
-  evaluated: row.evaluated,
-  occurrences: row.occurrences,
-  windowEvaluated: row.window_evaluated,
-  windowOccurrences: row.window_occurrences,
-  lastEvaluatedAt: row.last_evaluated_at,
-  lastEvaluatedHeight: row.last_evaluated_height,
-  lastOccurrenceAt: row.last_occurrence_at,
-  lastOccurrenceHeight: row.last_occurrence_height,
-  sequence: row.sequence,
-  interruptedReason: row.interrupted_reason,
-  stuckDelivery: row.stuck_delivery,
-  consecutiveFailures: row.consecutive_failures,
-  lastDeliveryAt: row.last_delivery_at,
-  lastDeliveryStatus: row.last_delivery_status,
+  cursor: { height, hash },
 });
 
 const IDLE = storedStage.numberOf('idle');
@@ -199,9 +184,8 @@ export function hookRecords(db: Database) {
      WHERE id = ?1`.prepared(db);
   const leave = query<null, [number, number]>`
     UPDATE hooks SET stage = ?2, expires_at = NULL,
-           (status, cursor_height, cursor_hash, evaluated, last_evaluated_at, last_evaluated_height) =
-           (SELECT status, cursor_height, cursor_hash, evaluated, last_evaluated_at, last_evaluated_height
-              FROM (SELECT ${recordColumns} ${fromHooks} WHERE h.id = ?1)) WHERE id = ?1`.prepared(db);
+           (${Object.keys(hookNow).join(', ')}) =
+           (SELECT ${Object.values(hookNow).join(', ')} ${fromHooks} WHERE h.id = ?1) WHERE id = ?1`.prepared(db);
   const setStatus = query<null, [number, number, string | null, number | null]>`
     UPDATE hooks SET status = ?2, interrupted_reason = ?3, stuck_delivery = ?4 WHERE id = ?1`.prepared(db);
   const setCursor = query<null, [number, number, Uint8Array]>`

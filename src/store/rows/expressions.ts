@@ -32,22 +32,16 @@ const SINCE = `(h.stage = ${LIVE} AND p.hooks_evaluated > h.joined)`;
 /** Whether a hook evaluates blocks. */
 export const isEnabledHook = `h.stage IN (${LIVE}, ${storedStage.numberOf('catching_up')})`;
 
-/** The state of a hook, in a query whose FROM has `hooks h` and `progress p`. */
+/** Columns of the state of a hook by name, in a query whose FROM has `hooks h` and `progress p`. */
 export const hookNow = {
   status: `CASE WHEN h.status = ${NEW} AND ${SINCE} THEN ${STREAMING} ELSE h.status END`,
-  cursorHeight: `iif(h.stage = ${LIVE}, p.hooks_cursor_height, h.cursor_height)`,
-  cursorHash: `iif(h.stage = ${LIVE}, p.hooks_cursor_hash, h.cursor_hash)`,
+  cursor_height: `iif(h.stage = ${LIVE}, p.hooks_cursor_height, h.cursor_height)`,
+  cursor_hash: `iif(h.stage = ${LIVE}, p.hooks_cursor_hash, h.cursor_hash)`,
   evaluated: `h.evaluated + iif(${SINCE}, p.hooks_evaluated - h.joined, 0)`,
-  lastEvaluatedAt: `iif(${SINCE}, p.hooks_evaluated_at, h.last_evaluated_at)`,
-  lastEvaluatedHeight: `iif(${SINCE}, p.hooks_cursor_height, h.last_evaluated_height)`,
+  last_evaluated_at: `iif(${SINCE}, p.hooks_evaluated_at, h.last_evaluated_at)`,
+  last_evaluated_height: `iif(${SINCE}, p.hooks_cursor_height, h.last_evaluated_height)`,
 };
 
-export const recordColumns = `h.id, h.uuid, h.consumer, h.created_at, h.definition, h.stage,
-       ${hookNow.status} AS status, ${hookNow.cursorHeight} AS cursor_height, ${hookNow.cursorHash} AS cursor_hash,
-       ${hookNow.evaluated} AS evaluated, h.occurrences, h.window_evaluated, h.window_occurrences,
-       ${hookNow.lastEvaluatedAt} AS last_evaluated_at, ${hookNow.lastEvaluatedHeight} AS last_evaluated_height,
-       h.last_occurrence_at, h.last_occurrence_height, h.sequence, h.interrupted_reason, h.stuck_delivery,
-       h.consecutive_failures, h.last_delivery_at, h.last_delivery_status`;
 export const fromHooks = 'FROM hooks h CROSS JOIN progress p';
 
 /** Condition of the indexes of names that are not revoked, on `name_operations`. */

@@ -13,6 +13,28 @@ export type Stored<Table extends keyof Rows, Name extends keyof Rows[Table] = ke
   Name
 >;
 
+type CamelCase<Name> = Name extends `${infer Head}_${infer Tail}` ? `${Head}${Capitalize<CamelCase<Tail>>}` : Name;
+
+/** A row with the names that models use: the column `hook_id` is `hookId`. See {@link modelColumns}. */
+export type Renamed<Row> = { [Name in keyof Row as CamelCase<Name>]: Row[Name] };
+
+/**
+ * Columns of {@link Renamed} rows, for a query.
+ * @param alias of the table in the query
+ * @param expressions in place of columns
+ */
+export const modelColumns = (
+  alias: string,
+  columns: readonly string[],
+  expressions: Readonly<Record<string, string>> = {},
+): string =>
+  columns
+    .map((name) => {
+      const modelName = name.replace(/_([a-z])/g, (_, letter) => letter.toUpperCase());
+      return `${expressions[name] ?? `${alias}.${name}`} AS ${modelName}`;
+    })
+    .join(', ');
+
 /** Integer columns that a query reads as decimal text, since numbers are exact only below 2^53. */
 export type AsText<Row> = { [Name in keyof Row]: string | Extract<Row[Name], null> };
 

@@ -57,9 +57,9 @@ const hooks = view({
     deleted_at: millisecondTime('h.deleted_at', 'Time of the deletion; null for a chainhook that exists'),
     evaluated_block_count: integer(`CAST(${hookNow.evaluated} AS INTEGER)`, 'Blocks that were evaluated'),
     occurrence_count: integer('h.occurrences', 'Blocks that matched'),
-    last_evaluated_at: millisecondTime(hookNow.lastEvaluatedAt, 'Time of the last evaluation'),
+    last_evaluated_at: millisecondTime(hookNow.last_evaluated_at, 'Time of the last evaluation'),
     last_evaluated_block_height: integer(
-      `CAST(${hookNow.lastEvaluatedHeight} AS INTEGER)`,
+      `CAST(${hookNow.last_evaluated_height} AS INTEGER)`,
       'Height of the block that was evaluated last',
     ),
     last_occurrence_at: millisecondTime('h.last_occurrence_at', 'Time of the last match'),
