@@ -4,29 +4,47 @@ import { zstdCompressSync, zstdDecompressSync } from 'bun';
 import { makeCollector } from '../base/garbage.ts';
 import { exactJson } from '../base/json.ts';
 import { fromHex } from '../codec/hex.ts';
-import type { ChainEvent, ChainEvents } from './block.ts';
+import type { AssetAction, ChainEvent, ChainEvents } from './block.ts';
 import { type EventPayloads, eventBody, LazyEvents, PayloadError, parseJson } from './payload-reader.ts';
 import { type EventPayload, type EventType, isKnownStatus, type TransactionPayload } from './payload-schemas.ts';
 
+type Move = Extract<ChainEvent, { action: AssetAction }>;
+
+/** The types of events that move assets. */
+const moves: ReadonlyMap<string, Pick<Move, 'kind' | 'action'>> = new Map(
+  (['stx', 'ft', 'nft'] as const).flatMap((kind) =>
+    (['transfer', 'mint', 'burn'] as const).map((action) => [`${kind}_${action}_event`, { kind, action }]),
+  ),
+);
+
+/** The fields of the bodies of these events. A mint has no sender, and a burn no recipient. */
+interface MoveBody {
+  sender: string;
+  recipient: string;
+  asset_identifier: string;
+  amount: string;
+  memo?: string;
+  raw_value: string;
+}
+
+function moveOf({ kind, action }: Pick<Move, 'kind' | 'action'>, body: MoveBody): Move {
+  const { asset_identifier: asset, amount, memo } = body;
+  const sender = action === 'mint' ? null : body.sender;
+  const recipient = action === 'burn' ? null : body.recipient;
+  if (kind === 'ft') return { kind, action, asset, sender, recipient, amount };
+  if (kind === 'nft') return { kind, action, asset, sender, recipient, value: fromHex(body.raw_value) };
+  const hasMemo = action === 'transfer' && memo !== undefined && memo !== '' && memo !== '0x';
+  return { kind, action, sender, recipient, amount, memo: hasMemo ? fromHex(memo) : null };
+}
+
 function chainEvent(event: EventPayload): ChainEvent {
   const type = event.type as EventType;
+  const move = moves.get(type);
+  if (move !== undefined) return moveOf(move, eventBody(event, type) as MoveBody);
   switch (type) {
     case 'contract_event': {
       const { contract_identifier, topic, raw_value } = eventBody(event, type);
       return { kind: 'contract_log', contractId: contract_identifier, topic, value: fromHex(raw_value) };
-    }
-    case 'stx_transfer_event': {
-      const { sender, recipient, amount, memo } = eventBody(event, type);
-      const hasMemo = memo !== undefined && memo !== '' && memo !== '0x';
-      return { kind: 'stx', action: 'transfer', sender, recipient, amount, memo: hasMemo ? fromHex(memo) : null };
-    }
-    case 'stx_mint_event': {
-      const { recipient, amount } = eventBody(event, type);
-      return { kind: 'stx', action: 'mint', sender: null, recipient, amount, memo: null };
-    }
-    case 'stx_burn_event': {
-      const { sender, amount } = eventBody(event, type);
-      return { kind: 'stx', action: 'burn', sender, recipient: null, amount, memo: null };
     }
     case 'stx_lock_event': {
       const { locked_amount, unlock_height, locked_address, contract_identifier } = eventBody(event, type);
@@ -37,44 +55,6 @@ function chainEvent(event: EventPayload): ChainEvent {
         unlockHeight: Number(unlock_height),
         // Nodes before 2.1 send no contract name: there was only one contract.
         contractName: contract_identifier?.split('.')[1] ?? 'pox',
-      };
-    }
-    case 'ft_transfer_event': {
-      const { asset_identifier, sender, recipient, amount } = eventBody(event, type);
-      return { kind: 'ft', action: 'transfer', asset: asset_identifier, sender, recipient, amount };
-    }
-    case 'ft_mint_event': {
-      const { asset_identifier, recipient, amount } = eventBody(event, type);
-      return { kind: 'ft', action: 'mint', asset: asset_identifier, sender: null, recipient, amount };
-    }
-    case 'ft_burn_event': {
-      const { asset_identifier, sender, amount } = eventBody(event, type);
-      return { kind: 'ft', action: 'burn', asset: asset_identifier, sender, recipient: null, amount };
-    }
-    case 'nft_transfer_event': {
-      const { asset_identifier, sender, recipient, raw_value } = eventBody(event, type);
-      return { kind: 'nft', action: 'transfer', asset: asset_identifier, sender, recipient, value: fromHex(raw_value) };
-    }
-    case 'nft_mint_event': {
-      const { asset_identifier, recipient, raw_value } = eventBody(event, type);
-      return {
-        kind: 'nft',
-        action: 'mint',
-        asset: asset_identifier,
-        sender: null,
-        recipient,
-        value: fromHex(raw_value),
-      };
-    }
-    case 'nft_burn_event': {
-      const { asset_identifier, sender, raw_value } = eventBody(event, type);
-      return {
-        kind: 'nft',
-        action: 'burn',
-        asset: asset_identifier,
-        sender,
-        recipient: null,
-        value: fromHex(raw_value),
       };
     }
     default:
