@@ -177,124 +177,95 @@ const handleUnlock = stackingTopic({
   changes: () => [{ kind: 'early_unlock' }],
 });
 
-const stackStx = stackingTopic({
-  name: 'stack-stx',
-  fields: {
-    lock_amount: uint('lock-amount'),
-    lock_period: uint('lock-period'),
-    start_burn_height: uint('start-burn-height'),
-    unlock_burn_height: uint('unlock-burn-height'),
-    ...signerKey,
-    ...cycles,
-  },
-  newState: lockedState,
-  changes: soloTerm,
-});
-
-const stackIncrease = stackingTopic({
-  name: 'stack-increase',
-  fields: { increase_by: uint('increase-by'), total_locked: uint('total-locked'), ...signerKey, ...cycles },
-  newState: increasedState,
-  changes: soloTerm,
-});
-
-const stackExtend = stackingTopic({
-  name: 'stack-extend',
-  fields: {
-    extend_count: uint('extend-count'),
-    unlock_burn_height: uint('unlock-burn-height'),
-    ...signerKey,
-    ...cycles,
-  },
-  newState: extendedState,
-  changes: soloTerm,
-});
-
-const delegateStx = stackingTopic({
-  name: 'delegate-stx',
-  fields: {
-    amount_ustx: uint('amount-ustx'),
-    delegate_to: principal('delegate-to'),
-    unlock_burn_height: optionalUint('unlock-burn-height'),
-    end_cycle_id: optionalUint('end-cycle-id'),
-    start_cycle_id: optionalUint('start-cycle-id'),
-  },
-  newState: ({ unlockHeight }, { unlock_burn_height }) => ({ unlockHeight: unlock_burn_height ?? unlockHeight }),
-  changes: ({ delegate_to, unlock_burn_height }) => [
-    { kind: 'delegation', pool: delegate_to, unlockHeight: unlock_burn_height },
-  ],
-  omits: 'unlock_burn_height',
-});
-
-const delegateStackStx = stackingTopic({
-  name: 'delegate-stack-stx',
-  fields: {
-    lock_amount: uint('lock-amount'),
-    unlock_burn_height: uint('unlock-burn-height'),
-    start_burn_height: uint('start-burn-height'),
-    lock_period: uint('lock-period'),
-    ...delegator,
-    ...cycles,
-  },
-  newState: lockedState,
-  changes: pooledTerm,
-});
-
-const delegateStackIncrease = stackingTopic({
-  name: 'delegate-stack-increase',
-  fields: { increase_by: uint('increase-by'), total_locked: uint('total-locked'), ...delegator, ...cycles },
-  newState: increasedState,
-  changes: pooledTerm,
-});
-
-const delegateStackExtend = stackingTopic({
-  name: 'delegate-stack-extend',
-  fields: {
-    unlock_burn_height: uint('unlock-burn-height'),
-    extend_count: uint('extend-count'),
-    ...delegator,
-    ...cycles,
-  },
-  newState: extendedState,
-  changes: pooledTerm,
-});
-
-const aggregation = { reward_cycle: count('reward-cycle'), amount_ustx: uint('amount-ustx') };
-
-const stackAggregationCommit = stackingTopic({
-  name: 'stack-aggregation-commit',
-  fields: { ...aggregation, ...signerKey, ...cycles },
-  changes: commitment,
-});
-
-const stackAggregationCommitIndexed = stackingTopic({
-  name: 'stack-aggregation-commit-indexed',
-  fields: { ...aggregation, ...signerKey, ...cycles },
-  changes: commitment,
-});
-
-const stackAggregationIncrease = stackingTopic({
-  name: 'stack-aggregation-increase',
-  fields: { ...aggregation, ...cycles },
-});
-
 const revokeDelegateStx = stackingTopic({
   name: 'revoke-delegate-stx',
   fields: { delegate_to: principal('delegate-to'), ...cycles },
   changes: ({ delegate_to }) => [{ kind: 'revocation', pool: delegate_to }],
 });
 
+const aggregation = { reward_cycle: count('reward-cycle'), amount_ustx: uint('amount-ustx') };
+
+/** The prints of all versions. */
 const common: readonly StackingTopic[] = [
-  stackStx,
-  stackIncrease,
-  stackExtend,
-  delegateStx,
-  delegateStackStx,
-  delegateStackIncrease,
-  delegateStackExtend,
-  stackAggregationCommit,
-  stackAggregationCommitIndexed,
-  stackAggregationIncrease,
+  stackingTopic({
+    name: 'stack-stx',
+    fields: {
+      lock_amount: uint('lock-amount'),
+      lock_period: uint('lock-period'),
+      start_burn_height: uint('start-burn-height'),
+      unlock_burn_height: uint('unlock-burn-height'),
+      ...signerKey,
+      ...cycles,
+    },
+    newState: lockedState,
+    changes: soloTerm,
+  }),
+  stackingTopic({
+    name: 'stack-increase',
+    fields: { increase_by: uint('increase-by'), total_locked: uint('total-locked'), ...signerKey, ...cycles },
+    newState: increasedState,
+    changes: soloTerm,
+  }),
+  stackingTopic({
+    name: 'stack-extend',
+    fields: {
+      extend_count: uint('extend-count'),
+      unlock_burn_height: uint('unlock-burn-height'),
+      ...signerKey,
+      ...cycles,
+    },
+    newState: extendedState,
+    changes: soloTerm,
+  }),
+  stackingTopic({
+    name: 'delegate-stx',
+    fields: {
+      amount_ustx: uint('amount-ustx'),
+      delegate_to: principal('delegate-to'),
+      unlock_burn_height: optionalUint('unlock-burn-height'),
+      end_cycle_id: optionalUint('end-cycle-id'),
+      start_cycle_id: optionalUint('start-cycle-id'),
+    },
+    newState: ({ unlockHeight }, { unlock_burn_height }) => ({ unlockHeight: unlock_burn_height ?? unlockHeight }),
+    changes: ({ delegate_to, unlock_burn_height }) => [
+      { kind: 'delegation', pool: delegate_to, unlockHeight: unlock_burn_height },
+    ],
+    omits: 'unlock_burn_height',
+  }),
+  stackingTopic({
+    name: 'delegate-stack-stx',
+    fields: {
+      lock_amount: uint('lock-amount'),
+      unlock_burn_height: uint('unlock-burn-height'),
+      start_burn_height: uint('start-burn-height'),
+      lock_period: uint('lock-period'),
+      ...delegator,
+      ...cycles,
+    },
+    newState: lockedState,
+    changes: pooledTerm,
+  }),
+  stackingTopic({
+    name: 'delegate-stack-increase',
+    fields: { increase_by: uint('increase-by'), total_locked: uint('total-locked'), ...delegator, ...cycles },
+    newState: increasedState,
+    changes: pooledTerm,
+  }),
+  stackingTopic({
+    name: 'delegate-stack-extend',
+    fields: {
+      unlock_burn_height: uint('unlock-burn-height'),
+      extend_count: uint('extend-count'),
+      ...delegator,
+      ...cycles,
+    },
+    newState: extendedState,
+    changes: pooledTerm,
+  }),
+  ...['stack-aggregation-commit', 'stack-aggregation-commit-indexed'].map((name) =>
+    stackingTopic({ name, fields: { ...aggregation, ...signerKey, ...cycles }, changes: commitment }),
+  ),
+  stackingTopic({ name: 'stack-aggregation-increase', fields: { ...aggregation, ...cycles } }),
 ];
 
 /** The prints by contract name. Stackers of pox-4 name a signer's key. */
