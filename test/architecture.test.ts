@@ -131,7 +131,7 @@ test('no files import each other in a circle', () => {
 });
 
 test('writers of effects share only look-ups with queries, so formats of columns are in store/rows', () => {
-  const LOOK_UPS = ['accounts/account-states', 'blocks/chain', 'contracts/value-search'];
+  const LOOK_UPS = ['accounts/account-states', 'blocks/chain', 'contracts/value-search', 'numbers'];
   const between = edges.filter(
     ({ from, to }) => from.startsWith('src/store/effects/') && to.startsWith('src/store/queries/'),
   );

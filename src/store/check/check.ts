@@ -4,17 +4,14 @@
  */
 import type { Database } from 'bun:sqlite';
 import { positionText } from '../../chain/position.ts';
-import { fieldsOf, fieldsOfCall } from '../../codec/clarity-fields.ts';
-import { entriesOf } from '../effects/value-index-writer.ts';
+import { entriesOf, indexedItems } from '../effects/value-index-writer.ts';
 import { indexPath, openReader, requireIndex } from '../files/database.ts';
 import { positionIn } from '../files/journal-link.ts';
 import type { ComposeMachine } from '../ingest/state-machine.ts';
 import type { Head } from '../log/entry.ts';
 import type { ValueIndex } from '../model/contract.ts';
 import { valueIndexes } from '../queries/contracts/value-search.ts';
-import { EVENT_KIND, PAYLOAD } from '../rows/enums.ts';
 import type { Stored } from '../rows/statement.ts';
-import { type CallColumns, callArguments } from '../rows/value-keys.ts';
 import { type CheckResult, CheckRun, type CheckWatch } from './checks.ts';
 import { checkIndexSchema, checkJournal, checkPages, checkViews } from './files.ts';
 import { checkTables } from './tables.ts';
@@ -53,44 +50,21 @@ export function checkDirectory(directory: string, { deep, watch }: CheckOptions 
   return run.results;
 }
 
-type LogRow = Stored<'events', 'position' | 'event_index' | 'value'>;
-
-/** The expected entries of each log or call in an index. */
-function* expected(db: Database, index: ValueIndex) {
-  const { contract, from } = index;
-  if (index.subject === 'logs') {
-    const logs = db.query<LogRow, [string, number, number]>(
-      `SELECT e.position, e.event_index, e.value FROM principals p JOIN events e ON e.contract_id = p.id
-        WHERE p.address = ?1 AND e.kind = ${EVENT_KIND.log} AND (e.position, e.event_index) >= (?2, ?3)`,
-    );
-    for (const { position, event_index, value } of logs.iterate(contract, from.position, from.eventIndex)) {
-      yield { position, event_index, entries: entriesOf(index, fieldsOf(value ?? new Uint8Array(0))) };
-    }
-    return;
-  }
-  const calls = db.query<CallColumns & { position: number; function_name: string }, [string, number]>(
-    `SELECT t.position, t.function_name, b.function_args, b.raw
-       FROM principals p JOIN transactions t ON t.contract_id = p.id JOIN transaction_bodies b ON b.position = t.position
-      WHERE p.address = ?1 AND t.type = ${PAYLOAD.contract_call} AND t.position >= ?2`,
-  );
-  for (const row of calls.iterate(contract, from.position)) {
-    const fields = fieldsOfCall(row.function_name, callArguments(row));
-    yield { position: row.position, event_index: 0, entries: entriesOf(index, fields) };
-  }
-}
-
 function* findProblems(db: Database, index: ValueIndex): Generator<string> {
   const stored = db.query<{ found: 1 }, [number, string, string, number, number]>(
     `SELECT 1 AS found FROM value_index_entries
       WHERE index_id = ?1 AND path = ?2 AND value = ?3 AND position = ?4 AND event_index = ?5`,
   );
   const name = `${index.subject} of ${index.contract}`;
+  const items = indexedItems(db, '>=');
   let entriesCounted = 0;
-  for (const { position, event_index, entries } of expected(db, index)) {
+  for (const { position: place, fields } of items(index)) {
+    const { position, eventIndex } = place;
+    const entries = entriesOf(index, fields());
     entriesCounted += entries.size;
     for (const [path, value] of entries) {
-      if (stored.get(index.id, path, value, position, event_index) !== null) continue;
-      yield `${name}: ${path} in ${positionText(position)}, event ${event_index} is not ${value}`;
+      if (stored.get(index.id, path, value, position, eventIndex) !== null) continue;
+      yield `${name}: ${path} in ${positionText(position)}, event ${eventIndex} is not ${value}`;
     }
   }
   const entriesStored = db

@@ -1,5 +1,6 @@
 /** Numbers of texts that occur in many rows: principals and asset identifiers. */
 import type { Database } from 'bun:sqlite';
+import { NOBODY } from '../queries/numbers.ts';
 import { query } from '../rows/statement.ts';
 
 /** Maximum of cached texts. The full cache is cleared, because a plain map takes a fifth of the time of an LRU cache. */
@@ -19,8 +20,8 @@ function dictionary(db: Database, table: 'principals' | 'assets', column: 'addre
       cache.set(text, id);
       return id;
     },
-    /** The number of a text; null if it has none. */
-    find: (text: string): number | null => cache.get(text) ?? find.get(text)?.id ?? null,
+    /** The number of a text; {@link NOBODY} if it has none. */
+    find: (text: string): number => cache.get(text) ?? find.get(text)?.id ?? NOBODY,
     /** Clears the cache, which may have texts of a transaction that is rolled back. */
     forget: () => cache.clear(),
   };

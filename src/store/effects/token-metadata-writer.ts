@@ -158,10 +158,7 @@ export function metadataWriters(db: Database, { principals, assets }: Dictionari
     UPDATE tokens SET supply = ?3 WHERE contract_id = ?1 AND token_id = ?2`.prepared(db);
   const jobsSince = query<JobRow, [number]>`SELECT * FROM token_jobs WHERE asked_height >= ?1`.prepared(db);
 
-  const findContract = (contract: string): TokenContractRow | null => {
-    const id = principals.find(contract);
-    return id === null ? null : rows.contract(id);
-  };
+  const findContract = (contract: string): TokenContractRow | null => rows.contract(principals.find(contract));
   const isOf = (row: TokenContractRow | null, family: TokenFamily): row is TokenContractRow =>
     row?.family === TOKEN_FAMILY[family];
 

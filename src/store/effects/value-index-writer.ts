@@ -4,15 +4,60 @@ import type { EffectOf, Sign } from '../../chain/effect.ts';
 import { type ClarityFields, fieldsOf, fieldsOfCall, isWithin } from '../../codec/clarity-fields.ts';
 import { compared, type EventPosition, type ValueIndex, type ValueSubject } from '../model/contract.ts';
 import { valueIndexes } from '../queries/contracts/value-search.ts';
+import { numbers } from '../queries/numbers.ts';
+import { EVENT_KIND, PAYLOAD } from '../rows/enums.ts';
+import { query, type Stored } from '../rows/statement.ts';
 import { table } from '../rows/table.ts';
 import { valueIndexEntriesTable } from '../rows/tables.ts';
-import { pathKey, valueKey } from '../rows/value-keys.ts';
+import { type CallColumns, callArguments, pathKey, valueKey } from '../rows/value-keys.ts';
 
 /** The entries of a log or call in an index: values by path, both as keys. */
 export function entriesOf({ scope }: Pick<ValueIndex, 'scope'>, fields: ClarityFields): Map<string, string> {
   const entries = new Map<string, string>();
   for (const [path, field] of fields) if (isWithin(path, scope)) entries.set(pathKey(path), valueKey(field));
   return entries;
+}
+
+export interface LogOrCall {
+  position: EventPosition;
+  bytes: number;
+  fields: () => ClarityFields;
+}
+
+type LogRow = Stored<'events', 'position' | 'event_index' | 'value'>;
+
+type CallRow = CallColumns & Stored<'transactions', 'position' | 'function_name'>;
+
+/**
+ * Makes a function that reads the logs or calls of an index's contract, newest first.
+ * @param side `>=` reads those from the index's start on, `<` those below it
+ */
+export function indexedItems(db: Database, side: '>=' | '<', limit = Number.MAX_SAFE_INTEGER) {
+  const { principalOf } = numbers(db);
+  const logs = query<LogRow, [number, number, number, number]>`
+    SELECT position, event_index, value FROM events
+     WHERE contract_id = ?1 AND kind = ${EVENT_KIND.log} AND (position, event_index) ${side} (?2, ?3)
+     ORDER BY position DESC, event_index DESC LIMIT ?4`.prepared(db);
+  const calls = query<CallRow, [number, number, number]>`
+    SELECT t.position, t.function_name, b.function_args, b.raw FROM transactions t
+      JOIN transaction_bodies b ON b.position = t.position
+     WHERE t.contract_id = ?1 AND t.type = ${PAYLOAD.contract_call} AND t.position ${side} ?2
+     ORDER BY t.position DESC LIMIT ?3`.prepared(db);
+
+  return function* ({ subject, contract, from }: ValueIndex): Generator<LogOrCall> {
+    const id = principalOf(contract);
+    if (subject === 'logs') {
+      for (const { position, event_index, value } of logs.iterate(id, from.position, from.eventIndex, limit)) {
+        const bytes = value ?? new Uint8Array(0);
+        yield { position: { position, eventIndex: event_index }, bytes: bytes.length, fields: () => fieldsOf(bytes) };
+      }
+      return;
+    }
+    for (const row of calls.iterate(id, from.position, limit)) {
+      const fields = () => fieldsOfCall(row.function_name ?? '', callArguments(row));
+      yield { position: { position: row.position, eventIndex: 0 }, bytes: row.raw.length, fields };
+    }
+  };
 }
 
 /** Makes a function that adds the entries of a log or call to an index, or removes them. */

@@ -10,6 +10,7 @@ import { fromHex } from '../../codec/hex.ts';
 import { namePartWriter } from '../effects/name-part-writer.ts';
 import { type JobRow, notificationHeight, type TokenContractRow, tokenRows } from '../effects/token-metadata-writer.ts';
 import type { TokenFacts } from '../model/token.ts';
+import { numbers } from '../queries/numbers.ts';
 import { EVENT_KIND, JOB_STATE, TOKEN_EVENT, TOKEN_FAMILY } from '../rows/enums.ts';
 import { ALL_TOKENS, storedTokenId } from '../rows/formats.ts';
 import { folded } from '../rows/name-parts.ts';
@@ -49,7 +50,7 @@ const isFailed = (answer: object): answer is FailedTry => 'state' in answer;
 export function tokenCommands(db: Database) {
   const rows = tokenRows(db);
   const parts = namePartWriter(db);
-  const principal = query<{ id: number }, [string]>`SELECT id FROM principals WHERE address = ?1`.prepared(db);
+  const { principalOf } = numbers(db);
   const findBlock = query<Stored<'blocks', 'height'>, [Uint8Array]>`
     SELECT height FROM blocks WHERE index_block_hash = ?1`.prepared(db);
   const tip = query<{ height: number | null }>`SELECT max(height) AS height FROM blocks`.prepared(db);
@@ -73,10 +74,7 @@ export function tokenCommands(db: Database) {
 
   const tipHeight = (): number => tip.get()?.height ?? 0;
 
-  function findContract(contract: string): TokenContractRow | null {
-    const id = principal.get(contract)?.id;
-    return id === undefined ? null : rows.contract(id);
-  }
+  const findContract = (contract: string): TokenContractRow | null => rows.contract(principalOf(contract));
 
   /** Returns whether work waits for an answer. A second answer to the same attempt changes nothing. */
   const isOpen = (job: JobRow | null): job is JobRow =>

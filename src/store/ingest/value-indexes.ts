@@ -9,15 +9,13 @@ import type { UnexpectedEvent } from '../../base/log-events.ts';
 import { type Service, startLoop } from '../../base/service.ts';
 import { StoreUnavailableError } from '../../base/system-errors.ts';
 import { positionsOf } from '../../chain/position.ts';
-import { type ClarityFields, fieldsOf, fieldsOfCall } from '../../codec/clarity-fields.ts';
-import { entryWriter } from '../effects/value-index-writer.ts';
-import { type EventPosition, isWhole, type ValueIndex, type ValueIndexChoice } from '../model/contract.ts';
+import { entryWriter, indexedItems, type LogOrCall } from '../effects/value-index-writer.ts';
+import { isWhole, type ValueIndex, type ValueIndexChoice } from '../model/contract.ts';
 import { valueIndexes } from '../queries/contracts/value-search.ts';
-import { EVENT_KIND, PAYLOAD, storedSubject } from '../rows/enums.ts';
-import { query, type Stored } from '../rows/statement.ts';
+import { storedSubject } from '../rows/enums.ts';
+import { query } from '../rows/statement.ts';
 import { table } from '../rows/table.ts';
 import { valueIndexesTable } from '../rows/tables.ts';
-import { type CallColumns, callArguments } from '../rows/value-keys.ts';
 import { applyBatches, turnOrFailure } from './commands.ts';
 
 const isSame = (a: ValueIndexChoice, b: ValueIndexChoice): boolean =>
@@ -61,47 +59,6 @@ const BATCH_ROWS = 50;
 /** Decoded bytes after which a batch ends. */
 const BATCH_BYTES = 50_000;
 
-interface LogOrCall {
-  position: EventPosition;
-  bytes: number;
-  fields: () => ClarityFields;
-}
-
-type LogRow = Stored<'events', 'position' | 'event_index' | 'value'>;
-
-type CallRow = CallColumns & Stored<'transactions', 'position' | 'function_name'>;
-
-/** Reads the logs or calls below the position down to which an index is filled, newest first. */
-function olderItems(db: Database, limit: number) {
-  const contractId = query<Stored<'principals', 'id'>, [string]>`
-    SELECT id FROM principals WHERE address = ?1`.prepared(db);
-  const logs = query<LogRow, [number, number, number, number]>`
-    SELECT position, event_index, value FROM events
-     WHERE contract_id = ?1 AND kind = ${EVENT_KIND.log} AND (position, event_index) < (?2, ?3)
-     ORDER BY position DESC, event_index DESC LIMIT ?4`.prepared(db);
-  const calls = query<CallRow, [number, number, number]>`
-    SELECT t.position, t.function_name, b.function_args, b.raw FROM transactions t
-      JOIN transaction_bodies b ON b.position = t.position
-     WHERE t.contract_id = ?1 AND t.type = ${PAYLOAD.contract_call} AND t.position < ?2
-     ORDER BY t.position DESC LIMIT ?3`.prepared(db);
-
-  return function* ({ subject, contract, from }: ValueIndex): Generator<LogOrCall> {
-    const id = contractId.get(contract)?.id;
-    if (id === undefined) return;
-    if (subject === 'logs') {
-      for (const { position, event_index, value } of logs.iterate(id, from.position, from.eventIndex, limit)) {
-        const bytes = value ?? new Uint8Array(0);
-        yield { position: { position, eventIndex: event_index }, bytes: bytes.length, fields: () => fieldsOf(bytes) };
-      }
-      return;
-    }
-    for (const row of calls.iterate(id, from.position, limit)) {
-      const fields = () => fieldsOfCall(row.function_name ?? '', callArguments(row));
-      yield { position: { position: row.position, eventIndex: 0 }, bytes: row.raw.length, fields };
-    }
-  };
-}
-
 /**
  * Does the work on the indexes, one small batch for each call, in the open transaction.
  * @param batchRows maximum logs, calls or entries of a batch
@@ -109,7 +66,7 @@ function olderItems(db: Database, limit: number) {
  */
 export function valueIndexBatches(db: Database, batchRows = BATCH_ROWS): () => ValueIndexBatch | null {
   const all = valueIndexes(db);
-  const older = olderItems(db, batchRows);
+  const older = indexedItems(db, '<', batchRows);
   const write = entryWriter(db);
   const moveTo = query<null, [number, number, number]>`
     UPDATE value_indexes SET from_position = ?2, from_event = ?3 WHERE id = ?1`.prepared(db);
