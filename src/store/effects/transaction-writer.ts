@@ -7,29 +7,24 @@ import type { Payload } from '../../codec/transaction.ts';
 import { DEPLOYMENTS, STATUS, storedTenureCause } from '../rows/enums.ts';
 import { sortable } from '../rows/formats.ts';
 import { query } from '../rows/statement.ts';
-import { type NewRow, table } from '../rows/table.ts';
+import { type NewRow, type StoredRow, table } from '../rows/table.ts';
 import { declaredFunctionsTable, transactionBodiesTable, transactionsTable } from '../rows/tables.ts';
 import type { Dictionaries } from './dictionary.ts';
 import { namePartWriter } from './name-part-writer.ts';
 
-interface PayloadColumns {
-  recipientId: number | null;
-  amount: string | null;
-  memo: Uint8Array | null;
-  contractId: number | null;
-  functionName: string | null;
-  clarityVersion: number | null;
-  tenureChangeCause: number | null;
-}
+type PayloadColumns = Pick<
+  StoredRow<typeof transactionsTable>,
+  'recipient_id' | 'amount' | 'memo' | 'contract_id' | 'function_name' | 'clarity_version' | 'tenure_change_cause'
+>;
 
 const EMPTY: PayloadColumns = {
-  recipientId: null,
+  recipient_id: null,
   amount: null,
   memo: null,
-  contractId: null,
-  functionName: null,
-  clarityVersion: null,
-  tenureChangeCause: null,
+  contract_id: null,
+  function_name: null,
+  clarity_version: null,
+  tenure_change_cause: null,
 };
 
 /** The columns of a payload. @param sender address of the origin, which is the address of the contracts that it deploys */
@@ -42,22 +37,22 @@ export function payloadColumns(
     case 'token_transfer':
       return {
         ...EMPTY,
-        recipientId: principals.id(payload.recipient),
+        recipient_id: principals.id(payload.recipient),
         amount: payload.amount.toString(),
         memo: payload.memo,
       };
     case 'smart_contract':
       return {
         ...EMPTY,
-        contractId: principals.id(`${sender}.${payload.contractName}`),
-        clarityVersion: payload.clarityVersion,
+        contract_id: principals.id(`${sender}.${payload.contractName}`),
+        clarity_version: payload.clarityVersion,
       };
     case 'contract_call':
-      return { ...EMPTY, contractId: principals.id(payload.contractId), functionName: payload.functionName };
+      return { ...EMPTY, contract_id: principals.id(payload.contractId), function_name: payload.functionName };
     case 'coinbase':
-      return { ...EMPTY, recipientId: payload.altRecipient === null ? null : principals.id(payload.altRecipient) };
+      return { ...EMPTY, recipient_id: payload.altRecipient === null ? null : principals.id(payload.altRecipient) };
     case 'tenure_change':
-      return { ...EMPTY, tenureChangeCause: storedTenureCause.numberOf(payload.cause) };
+      return { ...EMPTY, tenure_change_cause: storedTenureCause.numberOf(payload.cause) };
     case 'poison_microblock':
     case 'unknown':
       return EMPTY;
@@ -77,8 +72,8 @@ function transactionRow(
   principals: Dictionaries['principals'],
 ): NewRow<typeof transactionsTable> {
   const { sender, sponsor, payload, microblock } = transaction;
-  const columns = payloadColumns(payload, sender.address, principals);
   return {
+    ...payloadColumns(payload, sender.address, principals),
     position,
     tx_id: transaction.txId,
     tx_index: transaction.txIndex,
@@ -90,13 +85,6 @@ function transactionRow(
     sponsor_nonce: sponsor?.nonce ?? null,
     fee: sortable(transaction.fee.toString()),
     event_count: transaction.events.length,
-    recipient_id: columns.recipientId,
-    amount: columns.amount,
-    memo: columns.memo,
-    contract_id: columns.contractId,
-    function_name: columns.functionName,
-    clarity_version: columns.clarityVersion,
-    tenure_change_cause: columns.tenureChangeCause,
     microblock_sequence: microblock?.sequence ?? null,
     microblock_hash: microblock?.hash ?? null,
     microblock_parent_hash: microblock?.parentHash ?? null,

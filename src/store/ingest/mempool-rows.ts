@@ -174,8 +174,8 @@ function pendingLists(db: Database) {
 
 function addedRow(content: TransactionContent, receipt: Receipt, principals: Dictionaries['principals']): AddedRow {
   const { sender, sponsor, payload, raw } = content;
-  const columns = payloadColumns(payload, sender.address, principals);
   return {
+    ...payloadColumns(payload, sender.address, principals),
     tx_id: content.txId,
     state: PENDING,
     received_at: receipt.time,
@@ -187,12 +187,6 @@ function addedRow(content: TransactionContent, receipt: Receipt, principals: Dic
     sponsor_id: sponsor === null ? null : principals.id(sponsor.address),
     sponsor_nonce: sponsor?.nonce ?? null,
     fee: sortable(content.fee.toString()),
-    recipient_id: columns.recipientId,
-    amount: columns.amount,
-    memo: columns.memo,
-    contract_id: columns.contractId,
-    function_name: columns.functionName,
-    clarity_version: columns.clarityVersion,
     size: raw.length,
     raw,
   };

@@ -22,7 +22,7 @@ export const sql = {
   rewarded: query<Stored<'miner_rewards', 'recipient_id'>, [number]>`
     SELECT recipient_id FROM miner_rewards WHERE height = ?1 ORDER BY reward_index`,
   nftEvents: query<NftRow, [number, number]>`
-    SELECT t.tx_id, t.tx_index, e.event_index, e.kind, asset.identifier AS asset, e.value,
+    SELECT t.tx_id AS txId, t.tx_index AS txIndex, e.event_index AS eventIndex, e.kind, asset.identifier AS asset, e.value,
            sender.address AS sender, recipient.address AS recipient
       FROM events e JOIN transactions t ON t.position = e.position
       LEFT JOIN principals sender ON sender.id = e.sender_id
@@ -38,12 +38,7 @@ interface TransactionRow
 
 type EventRow = Stored<'events', 'position' | 'sender_id' | 'recipient_id'>;
 
-interface NftRow extends Stored<'transactions', 'tx_id' | 'tx_index'>, Stored<'events', 'event_index' | 'kind'> {
-  asset: string;
-  value: Uint8Array;
-  sender: string | null;
-  recipient: string | null;
-}
+type NftRow = Omit<NftMove, 'blockHeight' | 'action'> & Stored<'events', 'kind'>;
 
 export function changeQueries(db: Database, orphans: Pick<OrphanQueries, 'block'>) {
   const { newest, after, transactions, events, rewarded, nftEvents } = statements(db, sql);
@@ -87,17 +82,7 @@ export function changeQueries(db: Database, orphans: Pick<OrphanQueries, 'block'
       const { first, last } = positionsOf(height);
       return nftEvents
         .all(first, last)
-        .map((row) => ({
-          txId: row.tx_id,
-          txIndex: row.tx_index,
-          blockHeight: height,
-          eventIndex: row.event_index,
-          action: assetEventOf(row.kind).action,
-          asset: row.asset,
-          value: row.value,
-          sender: row.sender,
-          recipient: row.recipient,
-        }));
+        .map(({ kind, ...move }) => ({ ...move, blockHeight: height, action: assetEventOf(kind).action }));
     },
 
     /** The parts of an orphaned block; undefined if the block is canonical or no longer stored. */

@@ -14,7 +14,7 @@ import { MEMPOOL_STATE, PAYLOAD } from '../rows/enums.ts';
 import { decimalOf } from '../rows/formats.ts';
 import { query, type Stored, statements } from '../rows/statement.ts';
 import { lockQuery } from './accounts/locks.ts';
-import { type StartingAccount, startingAccountQuery } from './accounts/starting-accounts.ts';
+import { lastNonceIn, type StartingAccount, startingAccountQuery } from './accounts/starting-accounts.ts';
 import type { ChainQueries } from './blocks/chain.ts';
 import { LAST_HEIGHT } from './blocks/windows.ts';
 import { sql as mempool, pendingCount, pendingMeetingSql, pendingOf } from './mempool.ts';
@@ -50,8 +50,7 @@ export const sql = {
     ${pendingRows} AND m.sponsor_id = ?1 AND m.sponsor_nonce >= ?2 AND m.sponsor_nonce < ?3
      ORDER BY m.sponsor_nonce LIMIT ?4`,
   account: query<{ last: number; balance: string | null; locks: number }, [number]>`
-    SELECT max(coalesce((SELECT max(nonce) FROM transactions WHERE sender_id = ?1 AND nonce IS NOT NULL), -1),
-               coalesce((SELECT max(sponsor_nonce) FROM transactions WHERE sponsor_id = ?1), -1)) AS last,
+    SELECT ${lastNonceIn('transactions WHERE nonce IS NOT NULL', 'transactions WHERE true')} AS last,
            (SELECT balance FROM accounts WHERE principal_id = ?1) AS balance,
            EXISTS (SELECT 1 FROM stx_locks WHERE principal_id = ?1) AS locks`,
   // The status comes after the limit, so that no more calls are read if many were skipped.

@@ -2,13 +2,13 @@
 import type { Database } from 'bun:sqlite';
 import { MAX_NONCES, type Nonces, type PendingStx, type StxBalance, type StxHistory } from '../../model/account.ts';
 import { MEMPOOL_STATE } from '../../rows/enums.ts';
-import { decimalOf, exactInteger } from '../../rows/formats.ts';
+import { decimalOf } from '../../rows/formats.ts';
 import { query, type Stored, statements } from '../../rows/statement.ts';
 import { LAST_HEIGHT } from '../blocks/windows.ts';
 import { NOBODY, numbers } from '../numbers.ts';
 import { accountStates } from './account-states.ts';
 import { lockQuery } from './locks.ts';
-import { lastNonceOf, type StartingAccount, startingAccountQuery } from './starting-accounts.ts';
+import { lastNonceIn, lastNonceOf, NO_NONCE, type StartingAccount, startingAccountQuery } from './starting-accounts.ts';
 
 export const sql = {
   account: query<{ known: number }, [string]>`
@@ -78,28 +78,19 @@ export function principalQueries(db: Database) {
   };
 }
 
+const waiting = `mempool_transactions WHERE state = ${MEMPOOL_STATE.pending}`;
+
 // Nonces are read as text: they go up to 2^63, and numbers are exact only below 2^53.
 export const noncesSql = {
-  used: query<NonceRow, [number]>`
-    SELECT CAST(max(nonce) AS TEXT) AS nonce FROM transactions WHERE sender_id = ?1 AND nonce IS NOT NULL`,
-  sponsored: query<NonceRow, [number]>`
-    SELECT CAST(max(sponsor_nonce) AS TEXT) AS nonce FROM transactions WHERE sponsor_id = ?1`,
-  waiting: query<NonceRow, [number]>`
-    SELECT CAST(max(nonce) AS TEXT) AS nonce FROM mempool_transactions WHERE state = ${MEMPOOL_STATE.pending} AND sender_id = ?1`,
-  waitingSponsored: query<NonceRow, [number]>`
-    SELECT CAST(max(sponsor_nonce) AS TEXT) AS nonce FROM mempool_transactions
-     WHERE state = ${MEMPOOL_STATE.pending} AND sponsor_id = ?1`,
+  used: query<{ nonce: string }, [number]>`
+    SELECT CAST(${lastNonceIn('transactions WHERE nonce IS NOT NULL', 'transactions WHERE true')} AS TEXT) AS nonce`,
+  pending: query<{ nonce: string }, [number]>`
+    SELECT CAST(${lastNonceIn(waiting, waiting)} AS TEXT) AS nonce`,
   between: query<{ nonce: string }, [number, bigint, bigint]>`
-    SELECT CAST(nonce AS TEXT) AS nonce FROM mempool_transactions
-     WHERE state = ${MEMPOOL_STATE.pending} AND sender_id = ?1 AND nonce > ?2 AND nonce < ?3`,
-  betweenSponsored: query<{ nonce: string }, [number, bigint, bigint]>`
-    SELECT CAST(sponsor_nonce AS TEXT) AS nonce FROM mempool_transactions
-     WHERE state = ${MEMPOOL_STATE.pending} AND sponsor_id = ?1 AND sponsor_nonce > ?2 AND sponsor_nonce < ?3`,
+    SELECT CAST(nonce AS TEXT) AS nonce FROM ${waiting} AND sender_id = ?1 AND nonce > ?2 AND nonce < ?3
+    UNION ALL SELECT CAST(sponsor_nonce AS TEXT) FROM ${waiting}
+                 AND sponsor_id = ?1 AND sponsor_nonce > ?2 AND sponsor_nonce < ?3`,
 };
-
-interface NonceRow {
-  nonce: string | null;
-}
 
 const greater = (a: bigint | null, b: bigint | null): bigint | null => (a === null || (b !== null && b > a) ? b : a);
 
@@ -132,23 +123,23 @@ export function noncesBetween(
 }
 
 function nonceQueries(db: Database) {
-  const { used, sponsored, waiting, waitingSponsored, between, betweenSponsored } = statements(db, noncesSql);
+  const { used, pending, between } = statements(db, noncesSql);
   const { principalOf } = numbers(db);
   const startingAccount = startingAccountQuery(db);
-  const nonceOf = (row: NonceRow | null): bigint | null => exactInteger(row?.nonce ?? null);
+  const nonceOf = (row: { nonce: string } | null): bigint | null =>
+    row === null || row.nonce === NO_NONCE ? null : BigInt(row.nonce);
 
   /** Pending nonces of an account between two nonces, as origin or as sponsor, ascending. */
   const waitingBetween = (principal: number, after: bigint, before: bigint): bigint[] => {
-    const rows = [between, betweenSponsored].flatMap((rowsOf) => rowsOf.all(principal, after, before));
-    return [...new Set(rows.map(({ nonce }) => BigInt(nonce)))].sort((a, b) => (a < b ? -1 : 1));
+    const nonces = between.all(principal, after, before).map(({ nonce }) => BigInt(nonce));
+    return [...new Set(nonces)].sort((a, b) => (a < b ? -1 : 1));
   };
 
   return (principal: string, nodeAccount: StartingAccount | null): Nonces => {
     const principalId = principalOf(principal);
     const start = nodeAccount ?? startingAccount(principalId);
-    const lastUsed = greater(nonceOf(used.get(principalId)), nonceOf(sponsored.get(principalId)));
-    const lastConfirmed = lastUsed ?? (start === null ? null : lastNonceOf(start));
-    const lastPending = greater(nonceOf(waiting.get(principalId)), nonceOf(waitingSponsored.get(principalId)));
+    const lastConfirmed = nonceOf(used.get(principalId)) ?? (start === null ? null : lastNonceOf(start));
+    const lastPending = nonceOf(pending.get(principalId));
     const last = greater(lastConfirmed, lastPending);
     const lists =
       lastPending === null

@@ -30,6 +30,17 @@ export interface StartingAccount {
 /** The last nonce that an account used before the history starts; null if it used none. */
 export const lastNonceOf = ({ nonce }: StartingAccount): bigint | null => (nonce === 0n ? null : nonce - 1n);
 
+/** Stands for the last nonce of an account that used none. */
+export const NO_NONCE = '-1';
+
+/**
+ * The last nonce that the principal ?1 spent as origin or as sponsor; {@link NO_NONCE} if none. SQLite seeks each of both.
+ * @param sent and @param sponsored the tables and conditions of its transactions in each role
+ */
+export const lastNonceIn = (sent: string, sponsored: string): string =>
+  `max(coalesce((SELECT max(nonce) FROM ${sent} AND sender_id = ?1), ${NO_NONCE}),
+       coalesce((SELECT max(sponsor_nonce) FROM ${sponsored} AND sponsor_id = ?1), ${NO_NONCE}))`;
+
 interface Row {
   balance: string;
   locked: string;

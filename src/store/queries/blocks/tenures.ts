@@ -21,8 +21,8 @@ export const sql = {
   fees: query<Stored<'transactions', 'fee'>, [number, number]>`
     SELECT fee FROM transactions WHERE position BETWEEN ?1 AND ?2`,
   newestReward: query<NewestRow, [number]>`
-    SELECT b.tenure_height, b.signer_bits IS NULL AS is_early, r.from_index_block_hash,
-           f.tenure_height AS from_tenure
+    SELECT b.tenure_height AS tenureHeight, b.signer_bits IS NULL AS isEarly,
+           r.from_index_block_hash AS fromIndexBlockHash, f.tenure_height AS fromTenure
       FROM miner_rewards r JOIN blocks b ON b.height = r.height
       LEFT JOIN blocks f ON f.index_block_hash = r.from_index_block_hash
      WHERE r.height = (SELECT max(height) FROM miner_rewards WHERE height <= ?1) LIMIT 1`,
@@ -52,8 +52,10 @@ export interface RewardedTenure {
   fees: bigint;
 }
 
-type NewestRow = Stored<'blocks', 'tenure_height'> &
-  Stored<'miner_rewards', 'from_index_block_hash'> & { is_early: 0 | 1; from_tenure: number | null };
+interface NewestRow extends Omit<MaturedReward, 'tenureHeight' | 'isEarly'> {
+  tenureHeight: number | null;
+  isEarly: 0 | 1;
+}
 
 export function tenureRewardQueries(db: Database) {
   const { first, last, coinbase, fees, newestReward } = statements(db, sql);
@@ -92,9 +94,8 @@ export function tenureRewardQueries(db: Database) {
     /** The newest reward of the canonical chain up to a height; null if there is none. */
     newest(upTo: number): MaturedReward | null {
       const row = newestReward.get(upTo);
-      if (row === null || row.tenure_height === null) return null;
-      const { tenure_height: tenureHeight, from_index_block_hash: fromIndexBlockHash, from_tenure: fromTenure } = row;
-      return { tenureHeight, isEarly: row.is_early === 1, fromIndexBlockHash, fromTenure };
+      if (row === null || row.tenureHeight === null) return null;
+      return { ...row, tenureHeight: row.tenureHeight, isEarly: row.isEarly === 1 };
     },
   };
 }

@@ -19,7 +19,8 @@ import type { FileCache } from '../file-cache.ts';
 import { numbers } from '../numbers.ts';
 import { type CreationRow, creationJoin, toCreation } from '../transactions/summary.ts';
 
-const columns = 'p.address, t.position, t.tx_id, t.clarity_version, d.contract_interface, d.raw';
+const columns = `p.address AS contractId, t.position, t.tx_id AS txId, t.clarity_version AS clarityVersion,
+  d.contract_interface AS contractInterface, d.raw`;
 
 export const sql = {
   newest: query<Row, [string]>`
@@ -52,18 +53,12 @@ export const sql = {
     SELECT position FROM transactions INDEXED BY transactions_by_type WHERE type = ?1 ORDER BY position DESC LIMIT ?2`,
 };
 
-type Row = Stored<'principals', 'address'> &
-  Stored<'transactions', 'position' | 'tx_id' | 'clarity_version'> &
-  Stored<'transaction_bodies', 'contract_interface' | 'raw'>;
+type Row = Omit<ContractDeployment, 'canonical' | 'height'> & Stored<'transactions', 'position'>;
 
-const canonicalOf = (row: Row): ContractDeployment => ({
-  contractId: row.address,
-  txId: row.tx_id,
+const canonicalOf = ({ position, ...row }: Row): ContractDeployment => ({
+  ...row,
   canonical: true,
-  height: heightOf(row.position),
-  clarityVersion: row.clarity_version,
-  raw: row.raw,
-  contractInterface: row.contract_interface,
+  height: heightOf(position),
 });
 
 const orphanOf = (contractId: string, { block, transaction }: OrphanedTransaction): ContractDeployment => ({

@@ -271,7 +271,7 @@ const allowance = `SELECT a.position, a.event_index, s.address AS staker, a.sats
                      FROM bond_allowances a JOIN principals s ON s.id = a.staker_id`;
 const registration = {
   columns: `r.position, r.event_index, s.address AS staker, g.address AS signer, p.registered_sats AS sats,
-            p.stx_locked AS stx, r.outputs, t.tx_id`,
+            p.stx_locked AS stx, r.outputs, t.tx_id AS txId`,
   // CROSS keeps this order for any table sizes.
   joins: `CROSS JOIN bond_positions p ON p.staker_id = r.staker_id AND p.bond_index = r.bond_index AND p.current = 1
           JOIN principals s ON s.id = r.staker_id JOIN principals g ON g.id = p.signer_id
@@ -312,24 +312,14 @@ interface AllowanceRow extends Stored<'bond_allowances', 'position' | 'event_ind
   staker: string;
 }
 
-interface RegistrationRow
-  extends Stored<'bond_registrations', 'position' | 'event_index' | 'outputs'>,
-    Stored<'transactions', 'tx_id'> {
-  staker: string;
-  signer: string;
-  sats: string;
-  stx: string;
-}
+type RegistrationRow = Omit<BondRegistration, 'outputs'> &
+  Stored<'bond_registrations', 'position' | 'event_index' | 'outputs'>;
 
 const allowanceOf = ({ staker, sats }: AllowanceRow): BondAllowance => ({ staker, sats });
 
-const registrationOf = (row: RegistrationRow): BondRegistration => ({
-  staker: row.staker,
-  signer: row.signer,
-  sats: row.sats,
-  stx: row.stx,
-  txId: row.tx_id,
-  outputs: row.outputs === null ? null : decodeOutputs(row.outputs),
+const registrationOf = ({ outputs, ...row }: RegistrationRow): BondRegistration => ({
+  ...row,
+  outputs: outputs === null ? null : decodeOutputs(outputs),
 });
 
 export function bondQueries(db: Database) {
