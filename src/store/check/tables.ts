@@ -1,6 +1,6 @@
 /**
  * Compares every table that is a function of the journal, row by row, with an index that is made from the journal. Problems
- * name a row by its key, with addresses and assets in place of ids.
+ * name a row by its key.
  */
 import type { Database, SQLQueryBindings } from 'bun:sqlite';
 import { existsSync, rmSync } from 'node:fs';
@@ -27,21 +27,6 @@ interface Table {
   /** 1 for a table WITHOUT ROWID. */
   wr: bigint;
 }
-
-/** Columns with the id of a principal, if they contain integers. */
-export const principalColumns: ReadonlySet<string> = new Set([
-  'principal_id',
-  'owner_id',
-  'sender_id',
-  'sponsor_id',
-  'recipient_id',
-  'contract_id',
-  'miner_id',
-  'stacker_id',
-  'pool_id',
-  'staker_id',
-  'signer_id',
-]);
 
 /** Keys of tables that declare no primary key. */
 const undeclaredKeys: Readonly<Record<string, readonly string[]>> = {
@@ -103,29 +88,10 @@ const MAX_VALUE_LENGTH = 80;
 const shortened = (text: string): string =>
   text.length > MAX_VALUE_LENGTH ? `${text.slice(0, MAX_VALUE_LENGTH)}…` : text;
 
-/** Makes a function that shows a value of a key. @param dictionaries indexes with principals and assets, best first */
-function keyTexts(dictionaries: readonly Database[]) {
-  const find = (sql: string) => {
-    const queries = dictionaries.map((db) => db.query<{ text: string }, [bigint]>(sql));
-    return (id: bigint): string | null => {
-      for (const query of queries) {
-        const row = query.get(id);
-        if (row !== null) return row.text;
-      }
-      return null;
-    };
-  };
-  const principal = find('SELECT address AS text FROM principals WHERE id = ?1');
-  const asset = find('SELECT identifier AS text FROM assets WHERE id = ?1');
-
-  return (column: string, value: Value): string => {
-    if (typeof value === 'bigint') {
-      const name = principalColumns.has(column) ? principal(value) : column === 'asset_id' ? asset(value) : null;
-      if (name !== null) return `${column.replace(/_id$/, '')} ${name}`;
-      if (column === 'position') return positionText(Number(value));
-    }
-    return `${column} ${value instanceof Uint8Array ? shortened(`0x${value.toHex()}`) : shortened(String(value))}`;
-  };
+/** Returns a column of a key with its value, in words. */
+function keyText(column: string, value: Value): string {
+  if (column === 'position') return positionText(Number(value));
+  return `${column} ${shortened(value instanceof Uint8Array ? `0x${value.toHex()}` : String(value))}`;
 }
 
 /**
@@ -135,9 +101,8 @@ function keyTexts(dictionaries: readonly Database[]) {
 function* rowDifferences(stored: Database, rebuilt: Database, table: Table): Generator<string> {
   const columns = readColumns(rebuilt, table.name).map(({ name }) => name);
   const key = readKey(rebuilt, table.name).map((name) => columns.indexOf(name));
-  const textOf = keyTexts([rebuilt, stored]);
   const nameOf = (row: readonly Value[]): string =>
-    key.map((index) => textOf(columns[index] ?? '', row[index] ?? null)).join(', ');
+    key.map((index) => keyText(columns[index] ?? '', row[index] ?? null)).join(', ');
 
   const [ours, theirs] = [rowsOf(stored, table), rowsOf(rebuilt, table)];
   let [our, their] = [ours.next(), theirs.next()];
