@@ -3,6 +3,7 @@
  * of JSON.
  */
 import type { Database } from 'bun:sqlite';
+import { heightOf, positionsOf } from '../../chain/position.ts';
 import { growingTables, journaledTables } from '../check/tables.ts';
 import { openReader, SCHEMA_VERSION } from '../files/database.ts';
 import { positionIn } from '../files/journal-link.ts';
@@ -160,15 +161,12 @@ export function rowStatements(table: BaseTable, isPublic: boolean) {
   };
 }
 
-/** A position is a height times this, plus the place in the block. */
-const PLACES = 2 ** 20;
-
 /** A height above all blocks. Its positions are exact numbers. */
 const HIGHEST = 2 ** 32;
 
 /** The greatest value of a column that grows, in the blocks up to a height. */
 export const lastAt = (column: 'position' | 'height', height: number): number =>
-  column === 'height' ? height : (height + 1) * PLACES - 1;
+  column === 'height' ? height : positionsOf(height).last;
 
 /** Yields the heights that split the rows into groups of about SORTED_TOGETHER transactions, and a height above all blocks. */
 function* heightsBetween(db: Database, from: number): Generator<number> {
@@ -195,7 +193,7 @@ function* betweenHeights(db: Database, table: BaseTable, after: number | null): 
   const { column } = grows;
   const rows = db.query<RowLine, [number, number]>(rowStatements(table, false).between);
   let from = after ?? -1;
-  for (const height of heightsBetween(db, column === 'height' ? from : Math.floor((from + 1) / PLACES) - 1)) {
+  for (const height of heightsBetween(db, column === 'height' ? from : heightOf(from + 1) - 1)) {
     const to = lastAt(column, height);
     yield* rows.iterate(from, to);
     from = to;

@@ -15,7 +15,8 @@ const MAX_BLOCKS = 100;
 /** Maximum number of orphaned transactions of a fork that are returned. */
 const MAX_TRANSACTIONS = 500;
 
-const orphan = `SELECT o.height, o.index_block_hash, o.block_hash, o.parent_index_block_hash, o.burn_block_height
+const orphan = `SELECT o.height, o.index_block_hash AS indexHash, o.block_hash AS hash,
+                       o.parent_index_block_hash AS parentIndexHash, o.burn_block_height AS burnHeight
                   FROM orphaned_blocks o`;
 /** Height of the first block. Lower blocks may be ancestors, so they don't count as orphans. */
 const firstHeight = 'ifnull((SELECT start_height FROM progress WHERE id = 1), 1)';
@@ -34,11 +35,9 @@ export const sql = {
     ${orphan} WHERE o.block_hash = ?1 AND ${isOrphan} ORDER BY o.height DESC LIMIT 1`,
   children: query<OrphanRow, [number, Uint8Array, number]>`
     ${orphan} WHERE o.height = ?1 AND o.parent_index_block_hash = ?2 ORDER BY o.index_block_hash LIMIT ?3`,
-  canonical: query<
-    Stored<'blocks', 'height' | 'index_block_hash' | 'block_hash' | 'burn_block_height' | 'block_time'>,
-    [number]
-  >`
-    SELECT height, index_block_hash, block_hash, burn_block_height, block_time FROM blocks WHERE height = ?1`,
+  canonical: query<Omit<ForkBlock, 'wasCanonical'> & { time: number }, [number]>`
+    SELECT height, index_block_hash AS indexHash, block_hash AS hash, burn_block_height AS burnHeight, block_time AS time
+      FROM blocks WHERE height = ?1`,
   // Blocks are numbered in their order of receipt: the tip is the first block at its height.
   firstAt: query<{ journal_id: number | null }, [number]>`
     SELECT min(p.journal_id) AS journal_id, b.index_block_hash ${blocksAtHeight}`,
@@ -51,25 +50,11 @@ export const sql = {
     SELECT state FROM mempool_transactions WHERE tx_id = ?1`,
 };
 
-type OrphanRow = Stored<
-  'orphaned_blocks',
-  'height' | 'index_block_hash' | 'block_hash' | 'parent_index_block_hash' | 'burn_block_height'
->;
+type OrphanRow = Omit<ForkBlock, 'wasCanonical'> & Pick<Fork, 'parentIndexHash'>;
 
 interface WalkedRow extends Stored<'orphaned_blocks', 'height' | 'index_block_hash'> {
   is_first: 0 | 1;
 }
-
-const forkBlock = (
-  row: Stored<'orphaned_blocks', 'height' | 'index_block_hash' | 'block_hash' | 'burn_block_height'>,
-  wasCanonical: boolean | null,
-): ForkBlock => ({
-  height: row.height,
-  indexHash: row.index_block_hash,
-  hash: row.block_hash,
-  burnHeight: row.burn_block_height,
-  wasCanonical,
-});
 
 /** Greater than every hash, as in a cursor's key. */
 const LAST_HASH = 'ff'.repeat(33);
@@ -90,14 +75,14 @@ export function forkQueries(db: Database, turns: Turns, maxRows = MAX_FILTERED_R
     const rows = [first];
     for (const row of rows) {
       if (rows.length >= MAX_BLOCKS) break;
-      rows.push(...read.children.all(row.height + 1, row.index_block_hash, MAX_BLOCKS - rows.length));
+      rows.push(...read.children.all(row.height + 1, row.indexHash, MAX_BLOCKS - rows.length));
     }
     return rows;
   }
 
   /** Whether an orphan was the tip of the canonical chain once; null if its payload was removed by retention. */
-  function wasTip({ height, index_block_hash }: OrphanRow): boolean | null {
-    const arrival = read.arrival.get(index_block_hash)?.journal_id ?? null;
+  function wasTip({ height, indexHash }: OrphanRow): boolean | null {
+    const arrival = read.arrival.get(indexHash)?.journal_id ?? null;
     return arrival === null ? null : read.firstAt.get(height)?.journal_id === arrival;
   }
 
@@ -105,9 +90,9 @@ export function forkQueries(db: Database, turns: Turns, maxRows = MAX_FILTERED_R
   function canonicalStatuses(orphans: readonly OrphanRow[]): ReadonlyMap<string, boolean | null> {
     // Later blocks, which weren't read, may have been the tip.
     const unread = orphans.length < MAX_BLOCKS ? false : null;
-    const statuses = new Map<string, boolean | null>(orphans.map((row) => [row.index_block_hash.toHex(), unread]));
+    const statuses = new Map<string, boolean | null>(orphans.map((row) => [row.indexHash.toHex(), unread]));
     for (const row of orphans.toReversed()) {
-      const [hash, parent] = [row.index_block_hash.toHex(), row.parent_index_block_hash.toHex()];
+      const [hash, parent] = [row.indexHash.toHex(), row.parentIndexHash.toHex()];
       const wasCanonical = either(statuses.get(hash) ?? null, wasTip(row));
       statuses.set(hash, wasCanonical);
       if (statuses.has(parent)) statuses.set(parent, either(statuses.get(parent) ?? null, wasCanonical));
@@ -116,14 +101,15 @@ export function forkQueries(db: Database, turns: Turns, maxRows = MAX_FILTERED_R
   }
 
   function forkOf(first: OrphanRow, orphans: readonly OrphanRow[], statuses = canonicalStatuses(orphans)): Fork {
+    const { indexHash, height, parentIndexHash } = first;
     return {
-      indexHash: first.index_block_hash,
-      height: first.height,
-      parentIndexHash: first.parent_index_block_hash,
+      indexHash,
+      height,
+      parentIndexHash,
       topHeight: Math.max(...orphans.map(({ height }) => height)),
       blocks: orphans.length,
-      wasCanonical: statuses.get(first.index_block_hash.toHex()) ?? null,
-      time: read.canonical.get(first.height)?.block_time ?? null,
+      wasCanonical: statuses.get(indexHash.toHex()) ?? null,
+      time: read.canonical.get(height)?.time ?? null,
     };
   }
 
@@ -140,7 +126,7 @@ export function forkQueries(db: Database, turns: Turns, maxRows = MAX_FILTERED_R
   function firstOf(row: OrphanRow): OrphanRow | null {
     let block = row;
     for (let steps = 0; steps < maxRows; steps++) {
-      const parent = read.byHash.get(block.parent_index_block_hash);
+      const parent = read.byHash.get(block.parentIndexHash);
       if (parent === null) return block;
       block = parent;
     }
@@ -181,10 +167,10 @@ export function forkQueries(db: Database, turns: Turns, maxRows = MAX_FILTERED_R
       const canonical: ForkBlock[] = [];
       for (let height = first.height; height <= fork.topHeight + 1; height++) {
         const block = read.canonical.get(height);
-        if (block !== null) canonical.push(forkBlock(block, true));
+        if (block !== null) canonical.push({ ...block, wasCanonical: true });
       }
       const transactions: ForkDetail['transactions'] = [];
-      for (const { height, index_block_hash: indexHash } of orphans) {
+      for (const { height, indexHash } of orphans) {
         const remaining = MAX_TRANSACTIONS + 1 - transactions.length;
         if (remaining <= 0) break;
         for (const { tx_id, type } of read.transactions.all(indexHash, remaining)) {
@@ -193,7 +179,7 @@ export function forkQueries(db: Database, turns: Turns, maxRows = MAX_FILTERED_R
       }
       return {
         ...fork,
-        orphans: orphans.map((row) => forkBlock(row, statuses.get(row.index_block_hash.toHex()) ?? null)),
+        orphans: orphans.map((row) => ({ ...row, wasCanonical: statuses.get(row.indexHash.toHex()) ?? null })),
         canonical,
         transactions: transactions.slice(0, MAX_TRANSACTIONS),
         isWhole: orphans.length < MAX_BLOCKS && transactions.length <= MAX_TRANSACTIONS,

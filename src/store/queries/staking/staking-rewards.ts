@@ -143,6 +143,8 @@ function termsOf(print: StackingPrint, burnHeight: number, cycles: CycleTimes | 
 }
 
 const POX_5 = 5;
+/** What STX that are stacked by pox to pox-4 don't have. */
+const NOT_STAKED = { bond: null, sats: 0n, earned: null, claimed: null };
 /** The order inside a cycle: the newest pox first, and of pox-5 the newest bond. */
 const keyOf = ({ cycle, poxVersion, bond, kind }: StackedCycle): [number, number, number] => [
   cycle,
@@ -191,18 +193,8 @@ export function stakingRewardQueries(db: Database) {
       for (let cycle = Math.max(0, from); cycle < Math.min(until, end); cycle++) {
         const key = `${cycle} ${isPooled}`;
         if (cycles.has(key)) continue;
-        cycles.set(key, {
-          cycle,
-          poxVersion: version,
-          kind: isPooled ? 'pooled' : 'solo',
-          bond: null,
-          pool,
-          stx,
-          sats: 0n,
-          bitcoinAddress: address,
-          earned: null,
-          claimed: null,
-        });
+        const kind = isPooled ? 'pooled' : 'solo';
+        cycles.set(key, { ...NOT_STAKED, cycle, poxVersion: version, kind, pool, stx, bitcoinAddress: address });
       }
     }
     return [...cycles.values()];
@@ -237,19 +229,9 @@ export function stakingRewardQueries(db: Database) {
       const key = `${cycle} ${bond}`;
       const stackedCycle = cycles.get(key);
       if (stackedCycle !== undefined) return stackedCycle;
-      const isBond = bond !== NO_BOND;
-      const added: StackedCycle = {
-        cycle,
-        poxVersion: POX_5,
-        kind: isBond ? 'bond' : 'stake',
-        bond: isBond ? bond : null,
-        pool: null,
-        stx,
-        sats,
-        bitcoinAddress: null,
-        earned: 0n,
-        claimed: 0n,
-      };
+      const position = bond === NO_BOND ? ({ kind: 'stake', bond: null } as const) : ({ kind: 'bond', bond } as const);
+      const rest = { pool: null, bitcoinAddress: null, earned: 0n, claimed: 0n };
+      const added: StackedCycle = { cycle, poxVersion: POX_5, ...position, stx, sats, ...rest };
       cycles.set(key, added);
       return added;
     }
