@@ -23,6 +23,10 @@ const logs = {
 /** The places of a contract's logs, newest first. */
 export const contractLogs = orderedList<PlaceRow>(logs, [down('position'), down('event_index')], { isBounded: true });
 
+/** Logs always have a topic and a value; other events may lack them. */
+const logColumns =
+  "t.tx_id AS txId, e.event_index AS eventIndex, coalesce(e.topic, '') AS topic, coalesce(e.value, x'') AS value";
+
 export const contractLogsSql = {
   logs: contractLogs,
   total: query<{ total: number }, [string]>`
@@ -31,34 +35,23 @@ export const contractLogsSql = {
     ${logs.select} WHERE ${logs.where} AND (position, event_index) <= (?2, ?3)
      ORDER BY position DESC, event_index DESC LIMIT 1 OFFSET ?4`,
   byPlace: query<LogRow, [number, number]>`
-    SELECT p.address, e.topic, e.value, t.tx_id, ${shownTime} AS time
+    SELECT p.address AS contractId, ${logColumns}, ${shownTime} AS time
       FROM events e JOIN principals p ON p.id = e.contract_id JOIN transactions t ON t.position = e.position
       JOIN blocks b ON b.height = ${heightIn('e.position')} WHERE e.position = ?1 AND e.event_index = ?2`,
   // In the order of the keys, which are a JSON array.
   each: query<TextRow, [string]>`
-    SELECT e.position, e.event_index, e.topic, e.value, t.tx_id
+    SELECT ${logColumns}
       FROM json_each(?1) k CROSS JOIN events e ON e.position = k.value ->> 0 AND e.event_index = k.value ->> 1
       JOIN transactions t ON t.position = e.position`,
 };
 
-type TextRow = PlaceRow & Stored<'transactions', 'tx_id'> & Stored<'events', 'topic' | 'value'>;
+type TextRow = Omit<ContractLog, 'contractId'>;
 
-type LogRow = Stored<'principals', 'address'> &
-  Stored<'events', 'topic' | 'value'> &
-  Stored<'transactions', 'tx_id'> & { time: number };
+type LogRow = Omit<FoundLog, 'height'>;
 
 /** Greater than every event index of a transaction. */
 const LAST_EVENT = Number.MAX_SAFE_INTEGER;
 const NEWEST: PlaceRow = { position: Number.MAX_SAFE_INTEGER, event_index: LAST_EVENT };
-const NO_BYTES = new Uint8Array(0);
-
-const logOf = (contractId: string, row: TextRow): ContractLog => ({
-  contractId,
-  txId: row.tx_id,
-  eventIndex: row.event_index,
-  topic: row.topic ?? '',
-  value: row.value ?? NO_BYTES,
-});
 
 /** Makes a function that reads a log by its place. */
 export function foundLogQuery(db: Database): (place: PlaceRow) => FoundLog {
@@ -66,15 +59,7 @@ export function foundLogQuery(db: Database): (place: PlaceRow) => FoundLog {
   return ({ position, event_index: eventIndex }) => {
     const row = select.get(position, eventIndex);
     if (row === null) throw new Error(`no log at position ${position}, event ${eventIndex}`);
-    return {
-      contractId: row.address,
-      height: heightOf(position),
-      time: row.time,
-      txId: row.tx_id,
-      eventIndex,
-      topic: row.topic ?? '',
-      value: row.value ?? NO_BYTES,
-    };
+    return { ...row, height: heightOf(position) };
   };
 }
 
@@ -120,7 +105,7 @@ export function contractLogQueries(db: Database, texts: RowTexts) {
     const rows = texts.rows(page.items, {
       idOf: ({ position, event_index }) => `${position}/${event_index}`,
       heightOf: ({ position }) => heightOf(position),
-      read: (keys) => each.all(JSON.stringify(keys.map(placeKey))).map((row) => logOf(contractId, row)),
+      read: (keys) => each.all(JSON.stringify(keys.map(placeKey))).map((row) => ({ contractId, ...row })),
     });
     return { ...page, items: items(rows) };
   };
@@ -202,22 +187,15 @@ export const contractCallSearchSql = {
   countNamed: query<{ calls: number }, [number, number, number, string, number]>`
     SELECT count(*) AS calls FROM (SELECT 1 ${calls} ${positionRange} AND function_name = ?4 LIMIT ?5)`,
   byPosition: query<CallRow, [number]>`
-    SELECT t.tx_id, t.status, t.function_name, sender.address AS sender, sponsor.address AS sponsor,
-           d.function_args, d.raw, d.result, ${shownTime} AS time
+    SELECT t.tx_id AS txId, t.status, coalesce(t.function_name, '') AS functionName, sender.address AS sender,
+           sponsor.address AS sponsor, d.function_args, d.raw, d.result, ${shownTime} AS time
       FROM transactions t JOIN transaction_bodies d ON d.position = t.position
       JOIN blocks b ON b.height = ${heightIn('t.position')}
       JOIN principals sender ON sender.id = t.sender_id LEFT JOIN principals sponsor ON sponsor.id = t.sponsor_id
      WHERE t.position = ?1`,
 };
 
-interface CallRow
-  extends CallColumns,
-    Stored<'transactions', 'tx_id' | 'status' | 'function_name'>,
-    Stored<'transaction_bodies', 'result'> {
-  sender: string;
-  sponsor: string | null;
-  time: number;
-}
+type CallRow = Omit<FoundCall, 'height' | 'status' | 'functionArgs'> & Stored<'transactions', 'status'> & CallColumns;
 
 /** @param search reads the pages */
 export function contractCallSearch(db: Database, search: ValueSearch) {
@@ -227,15 +205,10 @@ export function contractCallSearch(db: Database, search: ValueSearch) {
     const row = byPosition.get(position);
     if (row === null) throw new Error(`no call at position ${position}`);
     const call: FoundCall = {
-      txId: row.tx_id,
+      ...row,
       height: heightOf(position),
-      time: row.time,
-      sender: row.sender,
-      sponsor: row.sponsor,
       status: storedTransactionStatus.nameOf(row.status),
-      functionName: row.function_name ?? '',
       functionArgs: callArguments(row),
-      result: row.result,
     };
     const isMatch =
       (statuses === null || statuses.includes(call.status)) &&
