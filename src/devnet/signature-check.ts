@@ -55,7 +55,7 @@ function link(
 }
 
 /** Returns the key that made a signature. @param signature recovery id, r and s @throws SignatureError */
-export function recoverKey(signature: Uint8Array, digest: Uint8Array) {
+function recoverKey(signature: Uint8Array, digest: Uint8Array) {
   try {
     const parsed = Signature.fromBytes(signature, 'recovered');
     if (!parsed.hasHighS()) return parsed.recoverPublicKey(digest);

@@ -52,6 +52,16 @@ test('locked STX are not spendable until the unlock height', () => {
   expect(world.spendable('alice', 300)).toBe(10n);
 });
 
+test('locks of pox-4 end one Bitcoin block after pox-5 is active', () => {
+  const world = new World(undefined, 240);
+  world.credit('alice', 10n);
+  world.apply({ type: 'stx_lock_event', address: 'alice', amount: 7n, unlockHeight: 300, contract: 'b.pox-4' });
+  world.apply({ type: 'stx_lock_event', address: 'bob', amount: 7n, unlockHeight: 300, contract: 'b.pox-5' });
+  const lockedAt = (burnHeight: number) => ['alice', 'bob'].map((name) => world.locked(name, burnHeight)?.amount);
+  expect(lockedAt(240)).toEqual([7n, 7n]);
+  expect(lockedAt(241)).toEqual([undefined, 7n]);
+});
+
 test("a burnt token loses its owner, and its number isn't used again", () => {
   const world = new World();
   const value = Uint8Array.of(1);
