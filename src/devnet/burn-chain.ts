@@ -183,7 +183,7 @@ export function executeOperation(
   // Like a node without pox-4, which ignores operations that it can't execute.
   if (!world.isActive('pox-4', burnHeight)) return undefined;
   const contract = `${network.boot}.pox-4`;
-  const context = { contract, world, sender: sender.address, burnHeight, user: {} };
+  const context = { contract, world, sender: sender.address, burnHeight };
   const outcome = stackStx(context, { ...stacking, 'start-burn-ht': BigInt(burnHeight) });
   for (const event of outcome.events) world.apply(event);
   for (const [key, value] of outcome.writes ?? []) world.store(contract, key, value);

@@ -203,6 +203,12 @@ export const publicFunction = <A extends ArgumentTypes>(
   error: AbiType = 'uint128',
 ) => ({ access: 'public' as const, args, output: { response: { ok: okType, error } }, ...(run && { run }) });
 
+/** Declares a function that only simulated users call: it lacks arguments or checks of the real contract. */
+export const usersFunction = <A extends ArgumentTypes>(...declaration: Parameters<typeof publicFunction<A>>) => ({
+  ...publicFunction(...declaration),
+  isForUsers: true,
+});
+
 /** Declares a read-only function. @param read returns its serialized result */
 export const readOnlyFunction = <A extends ArgumentTypes>(
   args: A,

@@ -1,8 +1,6 @@
-/** A member of a pool, an owner of a name and a holder of sBTC, with the published clients for them. */
+/** A member of a pool and a holder of sBTC, with the published clients for them. */
 
 import { afterAll, beforeAll, expect, test } from 'bun:test';
-import * as bns from '@stacks/bns';
-import { createNetwork } from '@stacks/network';
 import { StackingClient } from '@stacks/stacking';
 import {
   broadcastTransaction,
@@ -11,8 +9,6 @@ import {
   getAddressFromPrivateKey,
   makeContractCall,
   privateKeyToPublic,
-  type StacksTransactionWire,
-  TransactionSigner,
 } from '@stacks/transactions';
 import { SbtcApiClientDevenv } from 'sbtc';
 import { SBTC_ASSET, SBTC_DEPLOYER } from '../../src/devnet/contracts/token.ts';
@@ -20,8 +16,8 @@ import { type Demo, demo } from './demo.ts';
 
 const key = (digit: number) => `${String(digit).repeat(64)}01`;
 const addressOf = (privateKey: string) => getAddressFromPrivateKey(privateKey, 'testnet');
-const [poolKey, memberKey, ownerKey] = [2, 3, 4].map(key) as [string, string, string];
-const [pool, member, owner] = [poolKey, memberKey, ownerKey].map(addressOf) as [string, string, string];
+const memberKey = key(3);
+const [pool, member] = [key(2), memberKey].map(addressOf) as [string, string];
 const poxAddress = 'mhYeZXrSEuyf2wbJ14qZ2apG7ofMLDj9Ss';
 const boot = 'ST000000000000000000002AMW42H';
 const STX = 1_000_000n;
@@ -29,10 +25,7 @@ const STX = 1_000_000n;
 let server: Demo;
 beforeAll(async () => {
   server = await demo({ traffic: '0' });
-  for (const address of [pool, member]) {
-    await server.steer('fund', { address, amount: String(200_000n * STX) });
-  }
-  await server.steer('fund', { address: owner, amount: String(10_000n * STX) });
+  await server.steer('fund', { address: member, amount: String(200_000n * STX) });
 });
 afterAll(() => server[Symbol.asyncDispose]());
 
@@ -108,64 +101,6 @@ test('pox-5 replaces pox-4 at its height', async () => {
   expect(await fetchCallReadOnlyFunction(staker)).toEqual(Cl.none());
   // Only pox-4 has this function; the client calls the active contract.
   expect(client.getStatus()).rejects.toThrow("The simulated node doesn't have the function get-stacker-info of pox-5");
-});
-
-test('a name is priced, preordered, registered, updated, renewed, handed on and revoked', async () => {
-  const network = { ...createNetwork({ network: 'testnet', client: { baseUrl: server.api } }) };
-  const publicKey = privateKeyToPublic(ownerKey) as string;
-  const common = { publicKey, network };
-  const sent = async (building: Promise<StacksTransactionWire>, senderKey = ownerKey) => {
-    const transaction = await building;
-    new TransactionSigner(transaction).signOrigin(senderKey);
-    return mine(await broadcastTransaction({ transaction, network }));
-  };
-  const [namespace, label, salt] = ['friends', 'otto', 'grains'];
-  const fullyQualifiedName = `${label}.${namespace}`;
-  const price = await bns.getNamespacePrice({ namespace, network });
-  expect(price).toBe(6_400n * STX);
-  expect(bns.getNamePrice({ fullyQualifiedName, network })).rejects.toThrow('1005');
-  expect(await bns.canRegisterName({ fullyQualifiedName, network })).toBe(false);
-  const steps = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16].map((i) => [`b${i}`, i < 6 ? 6 - i : 1]);
-  const priceFunction = {
-    base: 4,
-    coefficient: 250,
-    nonAlphaDiscount: 4,
-    noVowelDiscount: 4,
-    ...Object.fromEntries(steps),
-  } as bns.PriceFunction;
-  const ordered = bns.buildPreorderNamespaceTx({ namespace, salt, stxToBurn: price, ...common });
-  expect((await sent(ordered))[0]).toBe('success');
-  const terms = { priceFunction, lifetime: 1_000, namespaceImportAddress: owner };
-  expect(await sent(bns.buildRevealNamespaceTx({ namespace, salt, ...terms, ...common }))).toEqual([
-    'success',
-    '(ok true)',
-  ]);
-  const imported = { namespace, name: 'first', beneficiary: member, zonefile: 'first' };
-  expect(await sent(bns.buildImportNameTx({ ...imported, ...common }))).toEqual(['success', '(ok true)']);
-  expect(await sent(bns.buildReadyNamespaceTx({ namespace, ...common }))).toEqual(['success', '(ok true)']);
-  expect(await bns.canRegisterName({ fullyQualifiedName: `first.${namespace}`, network })).toBe(false);
-  expect(await bns.canRegisterName({ fullyQualifiedName, network })).toBe(true);
-  // 250 * 4^2 * 10; one without vowels has the discount of a quarter.
-  const stxToBurn = await bns.getNamePrice({ fullyQualifiedName, network });
-  expect(stxToBurn).toBe(40_000n);
-  expect(await bns.getNamePrice({ fullyQualifiedName: `krrz.${namespace}`, network })).toBe(10_000n);
-
-  const named = { fullyQualifiedName, ...common };
-  expect((await sent(bns.buildPreorderNameTx({ ...named, salt, stxToBurn })))[0]).toBe('success');
-  const registration = { ...named, salt, zonefile: 'hello' };
-  expect(await sent(bns.buildRegisterNameTx(registration))).toEqual(['success', '(ok true)']);
-  expect(await bns.canRegisterName({ fullyQualifiedName, network })).toBe(false);
-  const nameJson = () => server.json<{ address: string; status: string }>(`/v1/names/${fullyQualifiedName}`);
-  expect(await nameJson()).toMatchObject({ address: owner, status: 'name-register' });
-  expect(await sent(bns.buildUpdateNameTx({ ...named, zonefile: 'good-bye' }))).toEqual(['success', '(ok true)']);
-  expect(await sent(bns.buildRenewNameTx({ ...named, stxToBurn }))).toEqual(['success', '(ok true)']);
-  const handed = { ...named, newOwnerAddress: pool, zonefile: 'mine' };
-  expect(await sent(bns.buildTransferNameTx(handed))).toEqual(['success', '(ok true)']);
-  expect(await nameJson()).toMatchObject({ address: pool, status: 'name-transfer' });
-  expect(await sent(bns.buildRevokeNameTx(named))).toEqual(['abort_by_response', '(err 2006)']);
-  const revoked = { ...named, publicKey: privateKeyToPublic(poolKey) as string };
-  expect(await sent(bns.buildRevokeNameTx(revoked), poolKey)).toEqual(['success', '(ok true)']);
-  expect((await server.get(`/v1/names/${fullyQualifiedName}`)).status).toBe(404);
 });
 
 test('the faucets pay STX and sBTC, and sBTC has its signers, without a Bitcoin node', async () => {

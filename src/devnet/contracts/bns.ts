@@ -1,6 +1,7 @@
-/** The simulated boot contract `bns` of the name system. Leases never end. */
-import { namePrice, namespacePrice, type PriceFunction } from '../../chain/name-system.ts';
-import { MAX_UINT } from '../../codec/clarity.ts';
+/**
+ * The simulated boot contract `bns` of the name system, which only simulated users call. Names have no price, and leases
+ * never end.
+ */
 import { clarity } from '../../codec/clarity-encode.ts';
 import { hash160 } from '../../codec/hash.ts';
 import { utf8Bytes } from '../../codec/utf8.ts';
@@ -12,11 +13,10 @@ import {
   networkContract,
   type Outcome,
   ok,
-  publicFunction,
-  readOnlyFunction,
   type Scene,
   tupleType,
   userCall,
+  usersFunction,
 } from '../contract.ts';
 import type { Prng } from '../prng.ts';
 
@@ -55,7 +55,6 @@ const assetOf = (contract: string): string => `${contract}::names`;
 const key = {
   preorder: (buyer: string, hash: Uint8Array) => `preorder ${buyer} ${hash.toHex()}`,
   namespace: (namespace: string) => `namespace ${namespace}`,
-  terms: (namespace: string) => `terms ${namespace}`,
   owned: (owner: string) => `owned ${owner}`,
   name: (index: number) => `name ${index}`,
   revoked: (name: FullName) => `revoked ${name}`,
@@ -69,15 +68,13 @@ type Write = readonly [key: string, value: string];
 const countOf = ({ world, contract }: Names, list: 'names' | 'attachments'): number =>
   Number(world.stored(contract, key[list]) ?? '0');
 
-/** Returns the micro-STX burnt for an unused preorder. */
-function burntFor({ world, contract }: Names, buyer: string, hash: Uint8Array): bigint | undefined {
-  const [state, burnt = '0'] = world.stored(contract, key.preorder(buyer, hash))?.split(' ') ?? [];
-  return state === 'made' ? BigInt(burnt) : undefined;
-}
+/** Reports whether a preorder was made and not used yet. */
+const isUnused = ({ world, contract }: Names, buyer: string, hash: Uint8Array): boolean =>
+  world.stored(contract, key.preorder(buyer, hash)) === 'made';
 
 /** Reports whether a simulated user preordered a name or namespace with the salt of {@link saltOf}. */
 const isPreordered = (context: Names, sender: string, name: string): boolean =>
-  burntFor(context, sender, ownHash(sender, name)) !== undefined;
+  isUnused(context, sender, ownHash(sender, name));
 
 interface Namespace {
   state: 'revealed' | 'ready';
@@ -94,30 +91,8 @@ const storedNamespace = (namespace: string, { state, importer }: Namespace): Wri
   `${state} ${importer}`,
 ];
 
-/** The terms of a revealed namespace. */
-interface NamespaceTerms extends PriceFunction {
-  lifetime: bigint;
-}
-
-const storedTerms = (namespace: string, terms: NamespaceTerms): Write => [
-  key.terms(namespace),
-  JSON.stringify(terms, (_, value) => (typeof value === 'bigint' ? `u${value}` : value)),
-];
-
-function termsOf({ world, contract }: Names, namespace: string): NamespaceTerms | undefined {
-  const text = world.stored(contract, key.terms(namespace));
-  if (text === undefined) return undefined;
-  return JSON.parse(text, (_, value) => (typeof value === 'string' ? BigInt(value.slice(1)) : value));
-}
-
 const ownerOf = ({ world, contract }: Names, name: FullName): string | undefined =>
   world.stored(contract, key.revoked(name)) === 'yes' ? undefined : world.ownerOf(assetOf(contract), tokenOf(name));
-
-/** Returns the name of an owner, unless it was revoked. */
-function nameOf({ world, contract }: Names, owner: string): FullName | undefined {
-  const name = world.stored(contract, key.owned(owner));
-  return name !== undefined && ownerOf({ world, contract }, name) === owner ? name : undefined;
-}
 
 /** Reports whether a name has an owner, even if the name was revoked. */
 const hasToken = ({ world, contract }: Names, name: FullName): boolean =>
@@ -139,17 +114,11 @@ const errors = {
   namespaceUnknown: 1005,
   namespaceExists: 1006,
   notImporter: 1011,
-  namespaceBurntTooLittle: 1012,
-  namespaceBlank: 1013,
   launched: 1014,
-  namespaceInvalidCharacters: 1016,
   notPreordered: 2001,
   unavailable: 2004,
   notOwner: 2006,
-  burntTooLittle: 2007,
   alreadyPreordered: 2016,
-  invalidCharacters: 2022,
-  hasAnother: 3001,
   insufficientFunds: 4001,
 } as const;
 
@@ -201,51 +170,28 @@ function mint(context: CallContext, name: FullName, owner: string): Effects {
   };
 }
 
-const hasInvalidCharacters = (label: string): boolean => !/^[a-z0-9_-]*$/.test(label);
-
-/** Returns the bytes of a name as text, one character each, so that invalid names stay distinct. */
-const labelOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString('latin1');
+const labelOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString();
 
 const nameIn = ({ namespace, name }: ArgumentsOf<typeof fqn>): FullName => `${labelOf(name)}.${labelOf(namespace)}`;
 
-const pricesIn = (values: ArgumentsOf<typeof prices>): PriceFunction => ({
-  base: values['p-func-base'],
-  coefficient: values['p-func-coeff'],
-  exponents: EXPONENTS.map((index) => values[exponentName(index)]),
-  nonalphaDiscount: values['p-func-non-alpha-discount'],
-  noVowelDiscount: values['p-func-no-vowel-discount'],
-});
-
 /** Preorders a name or namespace, and burns its price. */
 function preorder({ world, contract, sender, burnHeight }: CallContext, hash: Uint8Array, amount: bigint): Outcome {
-  if (amount === 0n) return refusal(errors.namespaceBurntTooLittle);
   if (world.stored(contract, key.preorder(sender, hash)) !== undefined) return refusal(errors.alreadyPreordered);
   if (world.spendable(sender, burnHeight) < amount) return refusal(errors.insufficientFunds);
   return {
     ...ok(clarity.uint(burnHeight + 144), { type: 'stx_burn_event', sender, amount }),
     writes: [
-      [key.preorder(sender, hash), `made ${amount}`],
+      [key.preorder(sender, hash), 'made'],
       [key.lastPreorder, sender],
     ],
   };
 }
 
-/** Returns the price of a name; the maximum of uint if it can't be bought. */
-function priceOf(context: Names, name: FullName): bigint {
-  const { label, namespace } = splitName(name);
-  const terms = termsOf(context, namespace);
-  return (terms && namePrice(label, terms)) ?? MAX_UINT;
-}
-
-const priceResult = (price: bigint | undefined, error: number): Uint8Array =>
-  price === undefined ? clarity.err(clarity.int(error)) : clarity.ok(clarity.uint(price));
-
-/** Returns the terms of a namespace whose importer calls the contract, or the contract's error. */
-function importedTerms(context: CallContext, namespace: string): NamespaceTerms | Outcome {
-  const terms = termsOf(context, namespace);
-  const importer = namespaceOf(context, namespace)?.importer;
-  if (terms === undefined || importer === undefined) return refusal(errors.namespaceUnknown);
-  return importer === context.sender ? terms : refusal(errors.notImporter);
+/** Returns the state of a namespace whose importer calls the contract, or the contract's error. */
+function importedState(context: CallContext, namespace: string): Namespace['state'] | Outcome {
+  const known = namespaceOf(context, namespace);
+  if (known === undefined) return refusal(errors.namespaceUnknown);
+  return known.importer === context.sender ? known.state : refusal(errors.notImporter);
 }
 
 const hash = { buffer: { length: 20 } };
@@ -254,6 +200,11 @@ const fqn = { namespace: hash, name: label };
 const EXPONENTS = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16] as const;
 type ExponentName = `p-func-b${(typeof EXPONENTS)[number]}`;
 const exponentName = (index: (typeof EXPONENTS)[number]): ExponentName => `p-func-b${index}`;
+/** Exponent of the price of a name by its length. */
+const exponentOf = (length: number): bigint => (length < 7 ? BigInt(8 - length) : 1n);
+/** Price of a revealed namespace: its coefficient; its base and discounts. */
+const COEFFICIENT = 250n;
+const DISCOUNT = 4n;
 const exponentTypes = Object.fromEntries(EXPONENTS.map((index) => [exponentName(index), 'uint128']));
 const prices = {
   ...({ 'p-func-base': 'uint128', 'p-func-coeff': 'uint128' } as const),
@@ -264,12 +215,11 @@ const burnTypes = { 'stx-to-burn': 'uint128' } as const;
 const zonefileHash = { 'zonefile-hash': hash };
 const optionalZonefile = { 'zonefile-hash': { optional: hash } };
 
-/** Calls of simulated users may burn any price, and a user may own several names. */
+/** A call may burn any price, and a user may own several names. */
 const functions = {
-  'name-import': publicFunction({ ...fqn, beneficiary: 'principal', ...zonefileHash }, (context, values) => {
+  'name-import': usersFunction({ ...fqn, beneficiary: 'principal', ...zonefileHash }, (context, values) => {
     const name = nameIn(values);
     const namespace = namespaceOf(context, splitName(name).namespace);
-    if (hasInvalidCharacters(splitName(name).label)) return refusal(errors.invalidCharacters);
     if (namespace === undefined) return refusal(errors.namespaceUnknown);
     if (namespace.state === 'ready') return refusal(errors.launched);
     if (namespace.importer !== context.sender) return refusal(errors.notImporter);
@@ -277,43 +227,28 @@ const functions = {
     const print = printFor(context, 'name-import', name, values['zonefile-hash']);
     return succeed(mint(context, name, values.beneficiary), print);
   }),
-  'name-preorder': publicFunction(
+  'name-preorder': usersFunction(
     { 'hashed-salted-fqn': hash, ...burnTypes },
     (context, values) => preorder(context, values['hashed-salted-fqn'], values['stx-to-burn']),
     'uint128',
   ),
-  'name-register': publicFunction({ ...fqn, salt: hash, ...zonefileHash }, (context, values) => {
+  'name-register': usersFunction({ ...fqn, salt: hash, ...zonefileHash }, (context, values) => {
     const name = nameIn(values);
     const orderHash = preorderHash(name, values.salt);
-    const paid = burntFor(context, context.sender, orderHash);
-    const isKnown = namespaceOf(context, splitName(name).namespace) !== undefined;
-    if (context.user === undefined) {
-      const text = splitName(name).label;
-      if (hasInvalidCharacters(text) || text === '') return refusal(errors.invalidCharacters);
-      if (isKnown && paid !== undefined && paid < priceOf(context, name)) return refusal(errors.burntTooLittle);
-      if (nameOf(context, context.sender) !== undefined) return refusal(errors.hasAnother);
-    }
-    if (!isKnown) return refusal(errors.namespaceUnknown);
-    if (paid === undefined) return refusal(errors.notPreordered);
+    if (namespaceOf(context, splitName(name).namespace) === undefined) return refusal(errors.namespaceUnknown);
+    if (!isUnused(context, context.sender, orderHash)) return refusal(errors.notPreordered);
     if (!isFree(context, name)) return refusal(errors.unavailable);
     const used: Effects = { writes: [[key.preorder(context.sender, orderHash), 'used']] };
     const print = printFor(context, 'name-register', name, values['zonefile-hash']);
     return succeed(used, mint(context, name, context.sender), print);
   }),
   // As on the networks, the contract reads the new owner but doesn't transfer the name. Prints only a new zonefile.
-  'name-renewal': publicFunction(
+  'name-renewal': usersFunction(
     { ...fqn, ...burnTypes, 'new-owner': { optional: 'principal' as const }, ...optionalZonefile },
     (context, { 'stx-to-burn': amount, 'zonefile-hash': zonefile, ...values }) => {
       const { world, sender, burnHeight } = context;
       const name = nameIn(values);
-      const isOwner = ownerOf(context, name) === sender;
-      if (context.user === undefined) {
-        const terms = termsOf(context, splitName(name).namespace);
-        if (terms === undefined) return refusal(errors.namespaceUnknown);
-        if (terms.lifetime === 0n || !isOwner) return refusal(errors.notOwner);
-        if (amount < priceOf(context, name)) return refusal(errors.burntTooLittle);
-      }
-      if (!isOwner) return refusal(errors.notOwner);
+      if (ownerOf(context, name) !== sender) return refusal(errors.notOwner);
       if (world.spendable(sender, burnHeight) < amount) return refusal(errors.insufficientFunds);
       const renewal: Effects = { events: [{ type: 'stx_burn_event', sender, amount }] };
       const prints = zonefile === undefined ? [] : [printFor(context, 'name-renewal', name, zonefile)];
@@ -321,16 +256,15 @@ const functions = {
     },
   ),
   // The token of a revoked name stays with the owner.
-  'name-revoke': publicFunction(fqn, (context, values) => {
+  'name-revoke': usersFunction(fqn, (context, values) => {
     const name = nameIn(values);
     if (ownerOf(context, name) !== context.sender) return refusal(errors.notOwner);
     return succeed({ writes: [[key.revoked(name), 'yes']] }, printFor(context, 'name-revoke', name));
   }),
-  'name-transfer': publicFunction({ ...fqn, 'new-owner': 'principal', ...optionalZonefile }, (context, values) => {
+  'name-transfer': usersFunction({ ...fqn, 'new-owner': 'principal', ...optionalZonefile }, (context, values) => {
     const { contract, sender } = context;
     const [name, recipient] = [nameIn(values), values['new-owner']];
     if (ownerOf(context, name) !== sender) return refusal(errors.notOwner);
-    if (context.user === undefined && nameOf(context, recipient) !== undefined) return refusal(errors.hasAnother);
     if (recipient === sender) return refusal(errors.notOwner);
     const value = tokenOf(name);
     const token: Effects = {
@@ -339,34 +273,34 @@ const functions = {
     };
     return succeed(token, printFor(context, 'name-transfer', name, values['zonefile-hash']));
   }),
-  'name-update': publicFunction({ ...fqn, ...zonefileHash }, (context, values) => {
+  'name-update': usersFunction({ ...fqn, ...zonefileHash }, (context, values) => {
     const name = nameIn(values);
     if (ownerOf(context, name) !== context.sender) return refusal(errors.notOwner);
     return succeed(printFor(context, 'name-update', name, values['zonefile-hash']));
   }),
-  'namespace-preorder': publicFunction(
+  'namespace-preorder': usersFunction(
     { 'hashed-salted-namespace': hash, ...burnTypes },
     (context, values) => preorder(context, values['hashed-salted-namespace'], values['stx-to-burn']),
     'uint128',
   ),
-  'namespace-ready': publicFunction({ namespace: hash }, (context, values) => {
+  'namespace-ready': usersFunction({ namespace: hash }, (context, values) => {
     const namespace = labelOf(values.namespace);
-    const terms = importedTerms(context, namespace);
-    if ('ok' in terms) return terms;
-    if (namespaceOf(context, namespace)?.state === 'ready') return refusal(errors.launched);
+    const state = importedState(context, namespace);
+    if (typeof state !== 'string') return state;
+    if (state === 'ready') return refusal(errors.launched);
     const print = clarity.tuple({
       namespace: textBuffer(namespace),
       properties: clarity.tuple({
         'can-update-price-function': clarity.bool(true),
         'launched-at': clarity.none(),
-        lifetime: clarity.uint(terms.lifetime),
+        lifetime: clarity.uint(lifetimes[namespace as SimulatedNamespace]),
         'namespace-import': clarity.principal(context.sender),
         'price-function': clarity.tuple({
-          base: clarity.uint(terms.base),
-          buckets: clarity.list(terms.exponents.map((exponent) => clarity.uint(exponent))),
-          coeff: clarity.uint(terms.coefficient),
-          'no-vowel-discount': clarity.uint(terms.noVowelDiscount),
-          'nonalpha-discount': clarity.uint(terms.nonalphaDiscount),
+          base: clarity.uint(DISCOUNT),
+          buckets: clarity.list(EXPONENTS.map((index) => clarity.uint(exponentOf(index)))),
+          coeff: clarity.uint(COEFFICIENT),
+          'no-vowel-discount': clarity.uint(DISCOUNT),
+          'nonalpha-discount': clarity.uint(DISCOUNT),
         }),
         'revealed-at': clarity.uint(1),
       }),
@@ -377,49 +311,21 @@ const functions = {
       writes: [storedNamespace(namespace, { state: 'ready', importer: context.sender })],
     });
   }),
-  'namespace-reveal': publicFunction(
+  'namespace-reveal': usersFunction(
     { namespace: hash, 'namespace-salt': hash, ...prices, lifetime: 'uint128', 'namespace-import': 'principal' },
-    (context, { lifetime, 'namespace-import': importer, ...values }) => {
+    (context, { 'namespace-import': importer, ...values }) => {
       const namespace = labelOf(values.namespace);
       const orderHash = preorderHash(namespace, values['namespace-salt']);
-      const paid = burntFor(context, context.sender, orderHash);
-      if (paid === undefined) return refusal(errors.namespaceNotPreordered);
-      if (context.user === undefined) {
-        const price = namespacePrice(namespace);
-        if (price === undefined) return refusal(errors.namespaceBlank);
-        if (hasInvalidCharacters(namespace)) return refusal(errors.namespaceInvalidCharacters);
-        if (paid < price) return refusal(errors.namespaceBurntTooLittle);
-      }
+      if (!isUnused(context, context.sender, orderHash)) return refusal(errors.namespaceNotPreordered);
       if (namespaceOf(context, namespace) !== undefined) return refusal(errors.namespaceExists);
       const used: Write = [key.preorder(context.sender, orderHash), 'used'];
-      const terms = storedTerms(namespace, { ...pricesIn(values), lifetime });
-      return succeed({ writes: [used, terms, storedNamespace(namespace, { state: 'revealed', importer })] });
+      return succeed({ writes: [used, storedNamespace(namespace, { state: 'revealed', importer })] });
     },
   ),
-  'namespace-update-function-price': publicFunction({ namespace: hash, ...prices }, (context, values) => {
-    const namespace = labelOf(values.namespace);
-    const terms = importedTerms(context, namespace);
-    return 'ok' in terms ? terms : succeed({ writes: [storedTerms(namespace, { ...terms, ...pricesIn(values) })] });
+  'namespace-update-function-price': usersFunction({ namespace: hash, ...prices }, (context, values) => {
+    const state = importedState(context, labelOf(values.namespace));
+    return typeof state === 'string' ? succeed() : state;
   }),
-  'can-name-be-registered': readOnlyFunction(fqn, { response: { ok: 'bool', error: 'int128' } }, (context, values) =>
-    namespaceOf(context, labelOf(values.namespace)) !== undefined && hasInvalidCharacters(labelOf(values.name))
-      ? clarity.err(clarity.int(errors.invalidCharacters))
-      : clarity.ok(clarity.bool(isFree(context, nameIn(values)))),
-  ),
-  'can-namespace-be-registered': readOnlyFunction(
-    { namespace: hash },
-    { response: { ok: 'bool', error: 'none' } },
-    (context, { namespace }) => clarity.ok(clarity.bool(namespaceOf(context, labelOf(namespace)) === undefined)),
-  ),
-  'get-name-price': readOnlyFunction(fqn, { response: { ok: 'uint128', error: 'int128' } }, (context, values) => {
-    const terms = termsOf(context, labelOf(values.namespace));
-    return priceResult(terms && namePrice(labelOf(values.name), terms), errors.namespaceUnknown);
-  }),
-  'get-namespace-price': readOnlyFunction(
-    { namespace: hash },
-    { response: { ok: 'uint128', error: 'int128' } },
-    (_, { namespace }) => priceResult(namespacePrice(labelOf(namespace)), errors.namespaceBlank),
-  ),
 };
 
 /** Namespaces in the order in which they are launched, with lifetimes in blocks; 0 for no end. */
@@ -546,14 +452,14 @@ function zonefileWithSubdomains(name: FullName, { prng, recipient }: Scene): str
 
 /** Returns the prices of simulated users' namespaces, which are the same on every branch apart from the coefficient. */
 const priceArguments = (coefficient: bigint): ArgumentsOf<typeof prices> => ({
-  'p-func-base': 4n,
+  'p-func-base': DISCOUNT,
   'p-func-coeff': coefficient,
-  ...(Object.fromEntries(EXPONENTS.map((index) => [exponentName(index), index < 7 ? BigInt(8 - index) : 1n])) as Record<
+  ...(Object.fromEntries(EXPONENTS.map((index) => [exponentName(index), exponentOf(index)])) as Record<
     ExponentName,
     bigint
   >),
-  'p-func-non-alpha-discount': 4n,
-  'p-func-no-vowel-discount': 4n,
+  'p-func-non-alpha-discount': DISCOUNT,
+  'p-func-no-vowel-discount': DISCOUNT,
 });
 
 const preorderNamespace = ({ sender, prng }: Scene, namespace: string): ContractCall =>
@@ -566,7 +472,7 @@ const revealNamespace = (sender: string, namespace: SimulatedNamespace): Contrac
   userCall(functions, 'namespace-reveal', {
     namespace: utf8Bytes(namespace),
     'namespace-salt': saltOf(sender, namespace),
-    ...priceArguments(250n),
+    ...priceArguments(COEFFICIENT),
     lifetime: lifetimes[namespace],
     'namespace-import': sender,
   });

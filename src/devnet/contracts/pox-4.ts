@@ -21,6 +21,7 @@ import {
   runtimeError,
   tupleType,
   userCall,
+  usersFunction,
 } from '../contract.ts';
 import { cycles, poxAddress, SLOT } from '../pox.ts';
 
@@ -268,20 +269,17 @@ const functions = {
     { optional: delegationType },
     'int128',
   ),
-  'stack-stx': {
-    ...publicFunction(
-      stackTypes,
-      stackStx,
-      tupleType({
-        'lock-amount': 'uint128',
-        'signer-key': signerKey,
-        stacker: 'principal',
-        'unlock-burn-height': 'uint128',
-      }),
-      'int128',
-    ),
-    isForUsers: true,
-  },
+  'stack-stx': usersFunction(
+    stackTypes,
+    stackStx,
+    tupleType({
+      'lock-amount': 'uint128',
+      'signer-key': signerKey,
+      stacker: 'principal',
+      'unlock-burn-height': 'uint128',
+    }),
+    'int128',
+  ),
   ...sharedFunctions,
   'get-check-delegation': delegationInfo,
   'get-delegation-info': delegationInfo,

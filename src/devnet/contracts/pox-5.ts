@@ -1,7 +1,6 @@
 /** pox-5: its interface, made-up calls of users, and the simulated functions. Amounts are micro-STX or sats. */
 import { clarity } from '../../codec/clarity-encode.ts';
 import {
-  type ArgumentsOf,
   type CallContext,
   type ChainEvent,
   type ContractCall,
@@ -10,11 +9,11 @@ import {
   networkContract,
   type Outcome,
   ok,
-  publicFunction,
   readOnlyFunction,
   type Scene,
   tupleType,
   userCall,
+  usersFunction,
 } from '../contract.ts';
 import { cycles } from '../pox.ts';
 import {
@@ -236,12 +235,6 @@ function calculateRewards(context: CallContext): Outcome {
   });
   return ok(TRUE, ...events, calculated);
 }
-
-/** Declares a function that only simulated users call, because the function of the real contract has more arguments. */
-const usersFunction = <A extends Parameters<typeof publicFunction>[0]>(
-  args: A,
-  run?: (context: CallContext, args: ArgumentsOf<A>) => Outcome,
-) => ({ ...publicFunction(args, run), isForUsers: true });
 
 const functions = {
   ...sharedFunctions,
