@@ -9,7 +9,6 @@ import { type ClarityValue, decodeArguments, decodeClarity } from '../codec/clar
 import { toHex } from '../codec/hex.ts';
 import type { Transaction } from '../codec/transaction.ts';
 import { type ContractCall, executedContract, isOfType, namedArguments } from './contract.ts';
-import { readSource } from './contract-source.ts';
 import { areChecked } from './execute.ts';
 import type { Network } from './network.ts';
 import { checkSignatures, SignatureError } from './signature-check.ts';
@@ -133,17 +132,12 @@ function deployAction(
   if (wasAdmitted !== true && world.contract(id) !== undefined) {
     throw new Rejection('ContractAlreadyExists', { contract_identifier: id });
   }
-  if (executesClarity) {
-    const template = executedContract(name, source, clarityVersion ?? undefined);
-    return { kind: 'deploy', name, template, flaw: null, isFromClient: true };
-  }
-  const contractTemplate = templates.find((template) => template.source === source);
-  if (contractTemplate !== undefined) {
-    return { kind: 'deploy', name, template: { ...contractTemplate, name }, flaw: null, isFromClient: true };
-  }
-  const { template, flaw, executed } = readSource(name, source, clarityVersion, origin.address);
-  if (executed !== null) throw notSimulatedError(`The contract executes ${executed} when it is deployed`);
-  return { kind: 'deploy', name, template, flaw, isFromClient: true };
+  const known = executesClarity ? undefined : templates.find((template) => template.source === source);
+  const template = known ?? {
+    ...executedContract(name, source, clarityVersion ?? undefined),
+    isPartial: !executesClarity,
+  };
+  return { kind: 'deploy', name, template: { ...template, name }, flaw: null, isFromClient: true };
 }
 
 /** Decodes the arguments of a call, and checks them against the declared types. */

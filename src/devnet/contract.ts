@@ -88,7 +88,7 @@ export interface ContractTemplate {
   readonly clarityVersion: number | undefined;
   readonly source: string;
   readonly abi: ContractInterface;
-  /** Whether the real contract has functions that the simulation lacks. */
+  /** Whether the contract has functions that the simulation lacks. */
   readonly isPartial?: boolean;
   /** Returns a random owner of one of the contract's tokens, for calls that most callers couldn't make. */
   holder?(world: WorldView, contract: string, prng: Prng): string | undefined;
@@ -103,8 +103,6 @@ export interface ContractTemplate {
    */
   empty?(scene: Scene): ContractCall | undefined;
   readonly functions?: Readonly<Record<string, SimulatedFunction>>;
-  /** Serialized values. */
-  readonly constants?: Readonly<Record<string, Uint8Array>>;
   /** Functions that return serialized values. */
   readonly variables?: Readonly<Record<string, (context: ReadContext) => Uint8Array>>;
   /** Serialized entries of maps, by serialized key; undefined if the key has no entry. */
@@ -291,7 +289,7 @@ export const executedContract = (
   name: string,
   source: string,
   clarityVersion: number | undefined,
-  abi: ContractInterface = contractInterface({}),
+  abi: ContractInterface = contractInterface({ clarity_version: `Clarity${clarityVersion ?? 3}` }),
 ): ContractTemplate => ({ name, source, clarityVersion, abi });
 
 /** The five dimensions of the block limit. */

@@ -28,6 +28,7 @@ import { EngineEndedError, type EngineRead, EngineRefusedError } from './clarity
 import type { ClarityMiner } from './clarity/miner.ts';
 import { toVmError } from './clarity/outcome.ts';
 import { type ContractTemplate, isOfType, namedArguments, type ReadContext } from './contract.ts';
+import { parseConstant } from './contract-source.ts';
 import type { Receipt } from './execute.ts';
 import { SLOT } from './pox.ts';
 import { payerOf } from './transaction.ts';
@@ -54,7 +55,7 @@ export interface ServedNode {
   /** The published tip. */
   readonly tip: Block;
   /** Executes the contracts; undefined if they are simulated. */
-  readonly clarity?: Pick<ClarityMiner, 'read' | 'constant'> | undefined;
+  readonly clarity?: Pick<ClarityMiner, 'read'> | undefined;
   /** @returns the id of the transaction with 0x @throws DecodeError, Rejection */
   submit(raw: Uint8Array): Promise<string>;
 }
@@ -672,39 +673,30 @@ async function mapEntry(request: RpcRequest) {
   return withProof({ data: toHex(value === undefined ? clarity.none() : clarity.some(value)) }, request.query, 'proof');
 }
 
-/** Reports whether the interface has a variable or constant. An expression may compute its value. */
-const isDeclared = ({ abi }: ContractTemplate, access: 'constant' | 'variable', name: string): boolean =>
-  abi.variables.some((variable) => variable.access === access && variable.name === name);
-
 async function variable(request: RpcRequest) {
   const { context, template } = requireContract(request, 'data');
   const name = request.params[2] ?? '';
   const { clarity: engine } = request.node;
-  if (engine !== undefined && isDeclared(template, 'variable', name)) {
+  if (engine !== undefined) {
     const { contract } = context;
     const read = await readEngine(engine, request.block, { kind: 'variable', contract, name });
     if (read !== null) return withProof({ data: read }, request.query, 'proof');
   }
   const value = ownProperty(template.variables, name);
   if (value !== undefined) return withProof({ data: toHex(value(context)) }, request.query, 'proof');
-  if (!isDeclared(template, 'variable', name)) throw new RpcError(404, 'Data var not found');
-  throw new RpcError(501, `${NO_CLARITY}, and ${name} is made by an expression`);
+  throw new RpcError(404, 'Data var not found');
 }
 
-async function constant(request: RpcRequest) {
-  const { template, context } = requireContract(request, 'data');
-  const name = request.params[2] ?? '';
-  const value = ownProperty(template.constants, name);
-  if (value !== undefined) return { data: toHex(value) };
-  if (!isDeclared(template, 'constant', name)) throw new RpcError(404, 'Constant not found');
-  const { clarity: engine } = request.node;
-  if (engine === undefined) throw new RpcError(501, `${NO_CLARITY}, and ${name} is made by an expression`);
-  const names = template.abi.variables.filter(({ access }) => access === 'constant').map((variable) => variable.name);
-  const answer = await askEngine(() => engine.constant(request.block, context.contract, name, names));
-  if (!answer.okay || answer.result === null) {
-    throw new RpcError(501, `The engine doesn't return the value of ${name}`);
-  }
-  return { data: answer.result };
+function constant(request: RpcRequest) {
+  const { template } = requireContract(request, 'data');
+  const [deployer = '', , name = ''] = request.params;
+  const value = parseConstant(template.source, name, deployer);
+  if (value !== null) return { data: toHex(value) };
+  const isDeclared = template.abi.variables.some(
+    (declared) => declared.access === 'constant' && declared.name === name,
+  );
+  if (!isDeclared) throw new RpcError(404, 'Constant not found');
+  throw new RpcError(501, `The simulated node doesn't return ${name}, because an expression computes it`);
 }
 
 const CLARITY_NAME = /^[a-zA-Z][a-zA-Z0-9\-_!?+<>=/*]*$/;

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { broadcastTransaction, getAddressFromPrivateKey, makeSTXTokenTransfer } from '@stacks/transactions';
 import { devnetRoutes } from '../../src/api/devnet/routes.ts';
 import { realEnvironment } from '../../src/commands/serve/environment.ts';
+import { journal } from '../../src/devnet/contracts/journal.ts';
 import type { LogEvent } from '../../src/log.ts';
 import { testApp } from '../api/test-app.ts';
 import { command, stackside } from '../e2e/stackside.ts';
@@ -258,10 +259,12 @@ test.each([
   ['0x03', '0x03'],
   ['0x02000000026d79', '0x6d79'],
 ])('an argument %s of a buffer is %s', async (argument, repr) => {
+  const name = `journal-${argument}`;
+  await server.steer('deploy', { name, source: journal.source });
   const { status, body } = await server.post<Reply>('/stackside/v1/devnet/call', {
-    contract: 'ST000000000000000000002AMW42H.bns',
-    function: 'name-preorder',
-    arguments: [argument, 'u1000'],
+    contract: name,
+    function: 'mark',
+    arguments: [argument, 'none'],
   });
   expect(status).toBe(200);
   const transaction = await server.json<{ contract_call: { function_args: { repr: string }[] } }>(

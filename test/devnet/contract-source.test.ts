@@ -4,101 +4,41 @@ import fc from 'fast-check';
 import { clarity } from '../../src/codec/clarity-encode.ts';
 import { clarityRepr } from '../../src/codec/clarity-text.ts';
 import { toHex } from '../../src/codec/hex.ts';
-import { parseArgumentText, readSource } from '../../src/devnet/contract-source.ts';
+import { parseArgumentText, parseConstant } from '../../src/devnet/contract-source.ts';
 import { formPositions } from '../../src/devnet/source-forms.ts';
-import { templates } from '../../src/devnet/traffic.ts';
 import { bytesOf, clarityValue } from '../codec/arbitraries.ts';
 import { assertProperty, Seen } from '../support/property.ts';
 
-const deployer = 'ST1PQHQKV0RJXZFY1DGX8MNSNYVE3VGZJSRTPGZGM';
-const read = (source: string) => readSource('sample', source, 3, deployer);
+const SENDER = 'ST1PQHQKV0RJXZFY1DGX8MNSNYVE3VGZJSRTPGZGM';
 
-test('the interface of each built-in demo contract matches its source', () => {
-  for (const { name, source, abi } of templates) {
-    const { template, flaw, executed } = read(source);
-    expect([name, flaw, executed]).toEqual([name, null, null]);
-    const stated = template.abi.functions.filter(({ access }) => access !== 'private');
-    const heads = stated.map(({ name: called, access, args }) => ({ name: called, access, args }));
-    const byName = (a: { name: string }, b: { name: string }) => a.name.localeCompare(b.name);
-    expect(heads.toSorted(byName)).toEqual(
-      abi.functions.map(({ name: called, access, args }) => ({ name: called, access, args })).toSorted(byName),
-    );
-    expect(template.abi.fungible_tokens).toEqual(abi.fungible_tokens);
-    expect(template.abi.non_fungible_tokens).toEqual(abi.non_fungible_tokens);
-    expect(template.abi.variables).toEqual(abi.variables);
-  }
-});
-
-test('reads Clarity types in all their forms', () => {
-  const { template } = read(`
-    (define-map entries
-      { who: principal, when:uint }
-      (tuple (text (string-utf8 5)) (flag bool) (state (response (list 3 int) (optional (buff 2))))))
-    (define-public (use (token <sip-010>) (memo (string-ascii 7))) (ok true))`);
-  expect(template.abi.maps).toEqual([
-    {
-      name: 'entries',
-      key: {
-        tuple: [
-          { name: 'who', type: 'principal' },
-          { name: 'when', type: 'uint128' },
-        ],
-      },
-      value: {
-        tuple: [
-          { name: 'text', type: { 'string-utf8': { length: 5 } } },
-          { name: 'flag', type: 'bool' },
-          {
-            name: 'state',
-            type: {
-              response: { ok: { list: { type: 'int128', length: 3 } }, error: { optional: { buffer: { length: 2 } } } },
-            },
-          },
-        ],
-      },
-    },
-  ]);
-  expect(template.abi.functions[0]?.args).toEqual([
-    { name: 'token', type: 'trait_reference' },
-    { name: 'memo', type: { 'string-ascii': { length: 7 } } },
-  ]);
-});
-
-test('reads literal values, and omits values that need execution', () => {
-  const { template } = read(`
-    (define-constant number -5) (define-constant text "plain") (define-constant bytes 0x00ff) (define-constant wide u"ü")
+test('reads constants, and omits those that an expression computes', () => {
+  const source = `
+    (define-constant number -5) (define-constant text "pl\\"ain") (define-constant bytes 0x00ff) (define-constant wide u"ü")
     (define-constant friend .friend) (define-constant other 'ST000000000000000000002AMW42H) (define-constant nothing none)
-    (define-constant sum (+ u1 u2)) (define-constant escaped "a\\"b") (define-constant huge u999999999999999999999999999999999999999)
-    (define-data-var total uint u0) (define-data-var made uint (* u2 u3))`);
-  expect(template.constants).toEqual({
+    (define-constant owner tx-sender) (define-constant failure (err u4)) (define-constant both { a: u1, b: (list 2) })
+    (define-constant sum (+ u1 u2)) (define-constant huge u999999999999999999999999999999999999999)
+    (define-data-var total uint u0)`;
+  const constant = (name: string) => parseConstant(source, name, SENDER);
+  const values = {
     number: clarity.int(-5),
-    text: clarity.ascii('plain'),
+    text: clarity.ascii('pl"ain'),
     bytes: clarity.buffer(Uint8Array.of(0, 255)),
     wide: clarity.utf8('ü'),
-    friend: clarity.principal(`${deployer}.friend`),
+    friend: clarity.principal(`${SENDER}.friend`),
     other: clarity.principal('ST000000000000000000002AMW42H'),
     nothing: clarity.none(),
-  });
-  expect(Object.keys(template.variables ?? {})).toEqual(['total']);
+    owner: clarity.principal(SENDER),
+    failure: clarity.err(clarity.uint(4)),
+    both: clarity.tuple({ a: clarity.uint(1), b: clarity.list([clarity.int(2)]) }),
+  };
+  for (const [name, value] of Object.entries(values)) expect([name, constant(name)]).toEqual([name, value]);
+  for (const name of ['sum', 'huge', 'total', 'missing']) expect([name, constant(name)]).toEqual([name, null]);
 });
 
-test('an invalid contract has an error, and executed code is reported', () => {
-  const flawed = [
-    '(',
-    ')',
-    '(define-public (a)',
-    '(define-map a uint)',
-    '(define-data-var a nothing u1)',
-    '"open',
-    '(}',
-  ];
-  for (const source of [...flawed, '('.repeat(100_000), '{'.repeat(70)]) expect(read(source).flaw).toMatch(/^:0:0: /);
-  expect(read('(define-constant a u1)\n(map-set entries u1 u2)').executed).toBe('(map-set …)');
-  expect(read(';; only a comment').executed).toBeNull();
-  expect(read('u1').executed).toBe('a value');
+test('a source with unbalanced brackets, or too deep ones, has no constants', () => {
+  for (const source of ['(', ')', '(define-constant a', '"open', '(}', '('.repeat(100_000), '{'.repeat(70)])
+    expect(parseConstant(`(define-constant a u1) ${source}`, 'a', SENDER)).toBeNull();
 });
-
-const SENDER = 'ST1PQHQKV0RJXZFY1DGX8MNSNYVE3VGZJSRTPGZGM';
 
 test.each([
   ...['u1', '-7', 'true', 'none', '"text"', 'u"☕"', '0x0102', `'${SENDER}`, `'${SENDER}.shop`],

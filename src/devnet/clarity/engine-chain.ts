@@ -4,7 +4,6 @@ import type {
   BlocksResult,
   ClarityEngine,
   Credit,
-  EngineAction,
   EngineBlock,
   EnginePosition,
   EngineRead,
@@ -27,11 +26,6 @@ interface BlockRecord {
   block: EngineBlock | null;
 }
 
-export type Deployment = EngineAction & { kind: 'deploy' };
-
-/** Start of the names of functions that return constants; a number follows. */
-const PROBE = 'stackside-constant-';
-
 /** A longer message could exceed the engine's time limit for an answer. */
 const MAX_BLOCKS_PER_MESSAGE = 500;
 
@@ -40,8 +34,6 @@ export class EngineChain {
   readonly #blocks = new Map<string, BlockRecord>();
   /** The current block of each of the engine's chains; null if the chain must be built again. */
   readonly #positions: Record<EngineSession, string | null> = { main: null, aside: null, traced: null };
-  /** Values of constants, by the block that deployed their contract and the contract's id. */
-  readonly #constants = new Map<string, ReadonlyMap<string, string>>();
 
   constructor(
     readonly engine: ClarityEngine,
@@ -88,53 +80,6 @@ export class EngineChain {
       if (outcome?.kind === 'failed' && isSought(outcome.error)) return { index, error: outcome.error };
     }
     return null;
-  }
-
-  /**
-   * Returns the values of a contract's constants on the branch of a block. Only the contract can read them. The
-   * contract is therefore deployed again, in the chain `aside`, on the parent of its block, with additional functions
-   * that return them. No block deployed the boot contracts, so a copy is deployed on the chain's first block instead.
-   * @param boot deploys the copy if the contract is a boot contract
-   * @param names of all constants
-   * @throws any error of the engine
-   */
-  async constants(
-    id: string,
-    contract: string,
-    boot: Deployment,
-    names: readonly string[],
-  ): Promise<ReadonlyMap<string, string>> {
-    const { id: blockId, parent, block } = this.#deploymentOf(id, contract, boot);
-    const key = `${blockId} ${contract}`;
-    const constants = this.#constants.get(key);
-    if (constants !== undefined) return constants;
-    await this.#goTo('aside', parent);
-    this.#positions.aside = null;
-    const { sender, name, source } = block.action;
-    const probes = names.map((constant, number) => `(define-read-only (${PROBE}${number}) ${constant})`);
-    const action = { ...block.action, source: [source, ...probes].join('\n') };
-    const { outcome } = await this.#make('aside', [{ ...block, action }]);
-    const values = new Map<string, string>();
-    for (const [number, constant] of outcome?.kind === 'returned' ? names.entries() : []) {
-      const call = { contract: `${sender}.${name}`, functionName: `${PROBE}${number}`, args: [], sender };
-      const value = await this.readNow({ kind: 'call', ...call }, 'aside');
-      if (value !== null) values.set(constant, value);
-    }
-    this.#constants.set(key, values);
-    return values;
-  }
-
-  /** Returns the block of a branch that deployed a contract, with its id and parent. @param boot for a boot contract */
-  #deploymentOf(tip: string, contract: string, boot: Deployment) {
-    for (let id = tip; ; ) {
-      const { parent, block } = this.#block(id);
-      if (parent === null)
-        return { id, parent: id, block: { kind: 'block' as const, credits: [], fee: null, action: boot } };
-      const action = block?.kind === 'block' ? block.action : null;
-      if (block?.kind === 'block' && action?.kind === 'deploy' && `${action.sender}.${action.name}` === contract)
-        return { id, parent, block: { ...block, action } };
-      id = parent;
-    }
   }
 
   /** Makes a block on a parent. The engine has no position until {@link keep}. @throws any error of the engine */

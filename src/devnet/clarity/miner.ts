@@ -9,8 +9,7 @@ import { decodeClarity } from '../../codec/clarity.ts';
 import { fromHex, toHex } from '../../codec/hex.ts';
 import type { Block } from '../block.ts';
 import type { ChainStart, MinedBlock, SimulatedChain } from '../chain.ts';
-import { type ContractInterface, type Execution, executedContract } from '../contract.ts';
-import { readSource } from '../contract-source.ts';
+import { type ContractInterface, contractInterface, type Execution, executedContract } from '../contract.ts';
 import { findBreach, isMinable } from '../execute.ts';
 import { EPOCH_VERSION } from '../limits.ts';
 import { networks } from '../network.ts';
@@ -29,7 +28,7 @@ import {
   type EngineRead,
   EngineRefusedError,
 } from './engine.ts';
-import { type Deployment, EngineChain } from './engine-chain.ts';
+import { EngineChain } from './engine-chain.ts';
 import { explainFailure, type Failure } from './failure.ts';
 import { toExecution, toVmError } from './outcome.ts';
 
@@ -85,15 +84,11 @@ function withResult(transaction: SignedTransaction, result: Execution): SignedTr
   return { ...transaction, action: { kind: 'executed', result, deployed, input: action } };
 }
 
-/**
- * Returns the interface that the source of a deployment shows; null for other transactions. The engine has no interface of a
- * contract without functions and traits.
- */
-function parsedInterface({ action, origin }: SignedTransaction): ContractInterface | null {
+/** Returns the interface of a deployed contract without functions and traits, of which the engine has none; null for other transactions. */
+function emptyInterface({ action }: SignedTransaction): ContractInterface | null {
   if (action.kind !== 'deploy') return null;
-  const { source, clarityVersion = EPOCH_VERSION } = action.template;
-  const { abi } = readSource(action.name, source, clarityVersion, origin.account.address).template;
-  return { ...abi, clarity_version: `Clarity${clarityVersion}`, epoch: `Epoch${EPOCH.replace('.', '')}` };
+  const { clarityVersion = EPOCH_VERSION } = action.template;
+  return contractInterface({ clarity_version: `Clarity${clarityVersion}`, epoch: `Epoch${EPOCH.replace('.', '')}` });
 }
 
 /** Returns the boot contracts with the engine's analysis. @param chain must be started */
@@ -234,23 +229,6 @@ export class ClarityMiner {
   }
 
   /**
-   * Returns the value of a constant of a contract on the branch of a block.
-   * @param names of all its constants
-   * @returns null if the contract has no constant with this name
-   * @throws EngineEndedError, EngineRefusedError
-   */
-  constant(block: Block, contract: string, name: string, names: readonly string[]): Promise<string | null> {
-    return this.#turns(async () => {
-      const { source, abi } = block.world.contract(contract)!.template;
-      const [sender = '', contractName = ''] = contract.split('.');
-      const clarityVersion = Number(abi.clarity_version.replace('Clarity', ''));
-      const copy: Deployment = { kind: 'deploy', sender, name: `${contractName}-copy`, source, clarityVersion };
-      const values = await this.engine.constants(block.indexBlockHash, contract, copy, names);
-      return values.get(name) ?? null;
-    });
-  }
-
-  /**
    * Returns the place at which a deployment failed: the start of the first definition that causes the error, or the unbalanced
    * bracket.
    * @param parent id of the parent of the deployment's block
@@ -259,7 +237,7 @@ export class ClarityMiner {
    */
   failingForm(
     parent: string,
-    deployment: Deployment,
+    deployment: EngineAction & { kind: 'deploy' },
     vmError: string,
   ): Promise<{ line: number; column: number } | null> {
     const { complete: places, unbalanced } = formPositions(deployment.source);
@@ -326,7 +304,7 @@ export class ClarityMiner {
     const fee = { payer: payer.account.address, amount: String(payer.fee) };
     const block = { kind: 'block' as const, credits: this.#credits(parent), fee, action: toEngineAction(transaction) };
     const { attempt, outcome, abi } = await this.#executeOnce(parent, block);
-    const result = toExecution(outcome, action.kind === 'deploy', abi ?? parsedInterface(transaction));
+    const result = toExecution(outcome, action.kind === 'deploy', abi ?? emptyInterface(transaction));
     const isSuccess = result.status === 'success';
     const isTransfer = action.kind === 'transfer';
     // A mint fails above the token's maximum supply, or if contracts were deployed again without the token.

@@ -156,7 +156,6 @@ export const token: ContractTemplate = {
     if (prng.chance(0.3)) return userCall(functions, 'burn', { amount });
     return transfer(contract, amount, sender, recipient(), undefined);
   },
-  constants: { ERR_NOT_TOKEN_OWNER: clarity.err(clarity.uint(notTokenOwner)) },
 };
 
 const transfer = (contract: string, amount: bigint, sender: string, recipient: string, memo: Uint8Array | undefined) =>
