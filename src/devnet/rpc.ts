@@ -389,16 +389,12 @@ function blockByHeight({ node, block: tip, params: [height = ''] }: RpcRequest):
 /** The `authorization` header for replays, like a node's `connection_options.auth_token`. */
 export const RPC_TOKEN = 'simulated-node';
 
-function requireToken({ request }: RpcRequest): void {
-  if (request.headers.get('authorization') !== RPC_TOKEN) throw new RpcError(401, 'Unauthorized');
-}
-
 /**
  * Executes a block again, and returns the results of its transactions. The block's body doesn't contain operations on
  * Bitcoin.
  */
 function replay(request: RpcRequest) {
-  requireToken(request);
+  if (request.request.headers.get('authorization') !== RPC_TOKEN) throw new RpcError(401, 'Unauthorized');
   const { block, header } = storedBlock(request);
   return {
     block_id: bare(block.indexBlockHash),
@@ -464,14 +460,6 @@ function sortitions(request: RpcRequest, burn: BurnBlock | undefined, missing: s
   if (burn === undefined) throw new RpcError(404, `Could not find snapshot ${missing}\n`);
   return [sortition(request.node, burn)];
 }
-
-/** Returns the newest two sortitions with a winner. */
-const latestSortitions = (request: RpcRequest) =>
-  burnBlocksOf(request)
-    .filter((burn) => request.node.chain.elected(burn) !== undefined)
-    .take(2)
-    .map((burn) => sortition(request.node, burn))
-    .toArray();
 
 function tenureBlocks(request: RpcRequest) {
   const consensusHash = bare(request.params[0] ?? '').toLowerCase();
@@ -699,27 +687,6 @@ function constant(request: RpcRequest) {
   throw new RpcError(501, `The simulated node doesn't return ${name}, because an expression computes it`);
 }
 
-const CLARITY_NAME = /^[a-zA-Z][a-zA-Z0-9\-_!?+<>=/*]*$/;
-
-async function trait(request: RpcRequest) {
-  const [address = '', name = '', traitAddress = '', traitContract = '', trait = ''] = request.params;
-  const [contract, definedIn] = [`${address}.${name}`, `${traitAddress}.${traitContract}`];
-  if (principalBytes(contract) === null || principalBytes(definedIn) === null || !CLARITY_NAME.test(trait)) {
-    throw new RpcError(400, 'The path must name a contract and a trait');
-  }
-  const { clarity: engine } = request.node;
-  if (engine === undefined) throw new RpcError(501, `${NO_CLARITY}, so it can't check traits`);
-  const read = await readEngine(engine, request.block, { kind: 'trait', contract, definedIn, trait });
-  if (read === null) throw new RpcError(404, 'No contract analysis found or trait definition not found');
-  return { is_implemented: read === 'true' };
-}
-
-/** Runs a read-only call without limits. A node allows it only to its operator; the engine never has limits. */
-function fastCallRead(request: RpcRequest) {
-  requireToken(request);
-  return callRead(request);
-}
-
 const Broadcast = Type.Object({ tx: Type.String() });
 const MAX_TRANSACTION = 2_097_152;
 
@@ -807,7 +774,6 @@ const routes: readonly RpcRoute[] = [
     path: '/v3/sortitions',
     answer: (request) => sortitions(request, request.block.burnView, 'of the tip'),
   },
-  { method: 'GET', path: '/v3/sortitions/latest_and_last', answer: latestSortitions },
   {
     method: 'GET',
     path: '/v3/sortitions/burn_height/*',
@@ -834,8 +800,6 @@ const routes: readonly RpcRoute[] = [
   },
   { method: 'GET', path: '/v2/contracts/source/*/*', answer: source },
   { method: 'POST', path: '/v2/contracts/call-read/*/*/*', answer: callRead },
-  { method: 'POST', path: '/v3/contracts/fast-call-read/*/*/*', answer: fastCallRead },
-  { method: 'GET', path: '/v2/traits/*/*/*/*/*', answer: trait },
   { method: 'POST', path: '/v2/map_entry/*/*/*', answer: mapEntry },
   { method: 'GET', path: '/v2/data_var/*/*/*', answer: variable },
   { method: 'GET', path: '/v2/constant_val/*/*/*', answer: constant },

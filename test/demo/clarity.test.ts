@@ -44,8 +44,6 @@ const LIMITS = `
 (define-constant KILOS (list ${'KILO '.repeat(1000)}))
 (define-public (shout) (begin (print KILOS) (ok true)))`;
 const RULES = `
-(define-trait money ((get-balance (principal) (response uint uint)) (mint (uint) (response bool uint))))
-(define-trait art ((get-owner (uint) (response principal uint))))
 (define-constant OWNER tx-sender)
 (define-constant LIMIT (* u2 (next u20)))
 (define-constant PLAIN u7)
@@ -548,27 +546,6 @@ describeWith('Clarity', hasClarity, () => {
     expect(boot).toEqual(hex(Cl.uint(6)));
   });
 
-  test('a contract implements a trait by its functions', async () => {
-    const implementsTrait = (contract: string, trait: string, definedIn = 'rules') =>
-      server.get(`/v2/traits/${DEPLOYER.address}/${contract}/${DEPLOYER.address}/${definedIn}/${trait}`);
-    for (const [contract, trait, implemented] of [
-      ['token', 'money', true],
-      ['token', 'art', false],
-      ['shop', 'money', false],
-    ] as const)
-      expect([contract, trait, await (await implementsTrait(contract, trait)).json()]).toEqual([
-        ...[contract, trait, { is_implemented: implemented }],
-      ]);
-    const statuses = await Promise.all([
-      implementsTrait('none', 'money'),
-      implementsTrait('token', 'none'),
-      implementsTrait('token', 'money', 'none'),
-      implementsTrait('token', 'money)(print'),
-    ]);
-    expect(statuses.map(({ status }) => status)).toEqual([404, 404, 404, 400]);
-    expect((await call({ functionName: 'mint', functionArgs: [Cl.uint(1)] })).tx_status).toBe('success');
-  });
-
   test('the contract counts stacking, and the route, the state and the client agree', async () => {
     const client = new StackingClient({ address: WALLET.address, network: 'testnet', client: { baseUrl: server.api } });
     const info = await client.getPoxInfo();
@@ -622,18 +599,6 @@ describeWith('Clarity', hasClarity, () => {
     );
     expect([BigInt(account.locked), account.unlock_height]).toEqual([amount, 3 * 1_050]);
     expect((await client.getPoxInfo()).next_cycle.stacked_ustx).toBe(Number(amount));
-  });
-
-  test("a read-only call without limits needs the node's token", async () => {
-    const path = `/v3/contracts/fast-call-read/${DEPLOYER.address}/shop/heights`;
-    const ask = (headers: Record<string, string>) =>
-      server.get(path, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json', ...headers },
-        body: JSON.stringify({ sender: WALLET.address, arguments: [] }),
-      });
-    expect((await ask({})).status).toBe(401);
-    expect(await (await ask({ authorization: 'simulated-node' })).json()).toMatchObject({ okay: true });
   });
 
   test('a Bitcoin block that a fork took back counts again', async () => {

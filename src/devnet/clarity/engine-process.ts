@@ -36,7 +36,6 @@ interface Session {
   getDataVar(contract: string, name: string): string;
   getMapEntry(contract: string, map: string, key: Uint8Array): string;
   getContractSource(contract: string): string | undefined;
-  runSnippet(source: string): string;
   getContractsInterfaces(): Map<string, object>;
   getBlockTime(): bigint;
   free(): void;
@@ -142,34 +141,7 @@ function readFrom(engine: Engine, session: Session, read: EngineRead): string | 
       const interfaces = session.getContractsInterfaces();
       return json(read.contracts.map((contract) => interfaces.get(contract) ?? null));
     }
-    case 'trait':
-      return implementsTrait(session, read);
   }
-}
-
-/** Runs a snippet. Returns its value, or `error:` and the reason if it failed. A failed snippet has changed nothing. */
-function runSnippet(session: Session, snippet: string): string {
-  try {
-    return session.runSnippet(snippet);
-  } catch (error) {
-    return textOf(error);
-  }
-}
-
-function implementsTrait(
-  session: Session,
-  { contract, definedIn, trait }: EngineRead & { kind: 'trait' },
-): 'true' | 'false' | null {
-  // The snippet reaches the division only if the analysis accepts the contract for the trait.
-  const report = runSnippet(
-    session,
-    `(use-trait asked '${definedIn}.${trait})
-     (define-private (take (given <asked>)) true)
-     (define-private (give) (take '${contract}))
-     (/ u1 u0)`,
-  );
-  if (report.includes('DivisionByZero')) return 'true';
-  return /unresolved contract|undeclared trait/.test(report) ? null : 'false';
 }
 
 /** Maximum number of reported lines of a trace: the last lines, because the failure is at the end. */

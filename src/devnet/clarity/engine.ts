@@ -56,9 +56,7 @@ export type EngineRead =
   | { kind: 'entry'; contract: string; map: string; key: string }
   | { kind: 'source'; contract: string }
   /** A JSON array with the interfaces of contracts; null for a contract that doesn't exist. */
-  | { kind: 'interfaces'; contracts: string[] }
-  /** Whether a contract has the functions of a trait, as `true` or `false`; null if either doesn't exist. */
-  | { kind: 'trait'; contract: string; definedIn: string; trait: string };
+  | { kind: 'interfaces'; contracts: string[] };
 
 /**
  * The engine's chains. `main` makes the blocks, counts their costs, and reads from the newest one. `aside` is for reads
