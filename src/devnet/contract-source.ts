@@ -3,16 +3,7 @@ import { principalBytes } from '../codec/address.ts';
 import { MAX_INT, MAX_UINT, MIN_INT } from '../codec/clarity.ts';
 import { clarity } from '../codec/clarity-encode.ts';
 import { strictText } from '../codec/utf8.ts';
-import { atomOf, type Form, listOf, parseFields, readForms, SourceError } from './source-forms.ts';
-
-/** Returns the pairs of `(tuple (name form) …)`. @throws SourceError */
-function parsePairs(form: Form | undefined): [name: string, value: Form][] {
-  return (listOf(form) ?? []).slice(1).map((pair) => {
-    const [name, value] = listOf(pair) ?? [];
-    if (atomOf(name) === undefined || value === undefined) throw new SourceError(':0:0: invalid tuple');
-    return [atomOf(name)!, value];
-  });
-}
+import { atomOf, type Form, listOf, parseFields, readForms } from './source-forms.ts';
 
 const ENTRY = /^[a-zA-Z][a-zA-Z0-9_!?+<>=/*-]{0,127}$/;
 
@@ -20,14 +11,13 @@ const ENTRY = /^[a-zA-Z][a-zA-Z0-9_!?+<>=/*-]{0,127}$/;
  * Returns the serialized value of a literal, or of a list, a tuple, `some`, `ok` or `err` of literals.
  * @param sender the deployer of the contract `.name`
  * @returns null for any other form, which would have to be executed
- * @throws SourceError for an invalid tuple
  */
 function parseValue(form: Form | undefined, sender: string): Uint8Array | null {
   if (form?.kind === 'string') return unescapedString(form.text, form.isUtf8);
   if (form?.kind === 'atom') return atomValue(form.text, sender);
   const [head, ...rest] = listOf(form) ?? [];
   const name = atomOf(head);
-  const fields = name === 'tuple' ? parsePairs(form) : parseFields(form);
+  const fields = name === 'tuple' ? rest.map(pairOf) : parseFields(form);
   const values = (fields?.map(([, value]) => value) ?? rest).map((value) => parseValue(value, sender));
   if (!values.every((value) => value !== null)) return null;
   if (fields !== undefined) {
@@ -42,18 +32,19 @@ function parseValue(form: Form | undefined, sender: string): Uint8Array | null {
   return holds && value !== undefined && values.length === 1 ? clarity[name](value) : null;
 }
 
+/** Returns the name and the form of a pair in `(tuple (name form) …)`; an empty name for another form. */
+function pairOf(form: Form): [name: string, value: Form | undefined] {
+  const [name, value] = listOf(form) ?? [];
+  return [atomOf(name) ?? '', value];
+}
+
 /**
  * Returns the serialized value of an argument's text. @param sender the deployer of the contract `.name` @returns null
  * for other texts
  */
 export function parseArgumentText(text: string, sender: string): Uint8Array | null {
-  try {
-    const forms = readForms(text);
-    return forms.length === 1 ? parseValue(forms[0], sender) : null;
-  } catch (error) {
-    if (!(error instanceof SourceError)) throw error;
-    return null;
-  }
+  const [form, ...others] = readForms(text) ?? [];
+  return others.length === 0 ? parseValue(form, sender) : null;
 }
 
 /**
@@ -62,15 +53,12 @@ export function parseArgumentText(text: string, sender: string): Uint8Array | nu
  * @returns null if the contract has no such constant, or an expression computes it
  */
 export function parseConstant(source: string, name: string, sender: string): Uint8Array | null {
-  try {
-    for (const [head, defined, value] of readForms(source).map((form) => listOf(form) ?? [])) {
-      if (atomOf(head) !== 'define-constant' || atomOf(defined) !== name) continue;
-      return atomOf(value) === 'tx-sender' ? clarity.principal(sender) : parseValue(value, sender);
-    }
-  } catch (error) {
-    if (!(error instanceof SourceError)) throw error;
-  }
-  return null;
+  const definitions = (readForms(source) ?? []).map((form) => listOf(form) ?? []);
+  const definition = definitions.find(
+    ([head, defined]) => atomOf(head) === 'define-constant' && atomOf(defined) === name,
+  );
+  const value = definition?.[2];
+  return atomOf(value) === 'tx-sender' ? clarity.principal(sender) : parseValue(value, sender);
 }
 
 /** Characters of escape sequences: a backslash and another character. */

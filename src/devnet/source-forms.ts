@@ -6,12 +6,7 @@ export type Form =
   | { readonly kind: 'string'; readonly text: string; readonly isUtf8: boolean }
   | { readonly kind: 'list' | 'record'; readonly items: readonly Form[] };
 
-/** Thrown for an invalid source. The message is the error of the transaction. */
-export class SourceError extends Error {
-  override readonly name = 'SourceError';
-}
-
-/** Maximum nesting. A node also has a maximum. */
+/** Maximum nesting, as on a node. */
 const MAX_DEPTH = 64;
 
 /** Blanks and comments, brackets, strings, then names and numbers. */
@@ -25,30 +20,27 @@ interface OpenForm {
   readonly end: string;
 }
 
-/** Returns the forms at the top level of a source, in order. @throws SourceError */
-export function readForms(source: string): Form[] {
+/** Returns the forms at the top level of a source, in order; null if the source is invalid. */
+export function readForms(source: string): Form[] | null {
   const top: Form[] = [];
   const open: OpenForm[] = [];
   const add = (form: Form) => (open.at(-1)?.items ?? top).push(form);
   TOKEN.lastIndex = 0;
   while (TOKEN.lastIndex < source.length) {
-    const offset = TOKEN.lastIndex;
     const groups = TOKEN.exec(source)?.groups;
-    if (groups === undefined) throw new SourceError(`:0:0: unexpected character ${JSON.stringify(source[offset])}`);
+    if (groups === undefined || open.length > MAX_DEPTH) return null;
     const { bracket, string, atom } = groups;
     if (atom !== undefined) add({ kind: 'atom', text: atom });
     else if (string !== undefined) add(parseString(string));
     else if (bracket === '(' || bracket === '{') {
-      if (open.length === MAX_DEPTH) throw new SourceError(':0:0: AST has too deep of an expression nesting');
       open.push({ kind: bracket === '(' ? 'list' : 'record', items: [], end: closes[bracket] });
     } else if (bracket !== undefined) {
       const last = open.pop();
-      if (last?.end !== bracket) throw new SourceError(`:0:0: Tried to close with '${bracket}', which opens nothing`);
+      if (last?.end !== bracket) return null;
       add({ kind: last.kind, items: last.items });
     }
   }
-  if (open.length > 0) throw new SourceError(':0:0: List expressions (..) left opened.');
-  return top;
+  return open.length === 0 ? top : null;
 }
 
 /** Position of a top-level form in its source. */
@@ -101,13 +93,8 @@ export const listOf = (form: Form | undefined): readonly Form[] | undefined =>
 export function parseFields(form: Form | undefined): (readonly [name: string, value: Form])[] | undefined {
   if (form?.kind !== 'record') return undefined;
   // `a: b` and `a:b` mean the same, and so do `a :b` and `a : b`.
-  const items = form.items.flatMap((item) =>
-    item.kind === 'atom'
-      ? item.text
-          .split(/(:)/)
-          .filter((part) => part !== '')
-          .map(toAtom)
-      : [item],
+  const items = form.items.flatMap((item): Form[] =>
+    item.kind === 'atom' ? (item.text.match(/:|[^:]+/g) ?? []).map((text) => ({ kind: 'atom', text })) : [item],
   );
   const fields: (readonly [string, Form])[] = [];
   for (let index = 0; index < items.length; index += 3) {
@@ -117,5 +104,3 @@ export function parseFields(form: Form | undefined): (readonly [name: string, va
   }
   return fields;
 }
-
-const toAtom = (text: string): Form => ({ kind: 'atom', text });

@@ -21,7 +21,6 @@ import { UnreachableError, wholeAnswer } from '../../http/direct-fetch.ts';
 import { EPOCH_VERSION } from '../limits.ts';
 import { networks } from '../network.ts';
 import { type Account, accountOf, accounts } from '../wallet.ts';
-import { EPOCH } from './miner.ts';
 
 interface Requirement {
   name: string;
@@ -212,7 +211,6 @@ const Manifest = Type.Object({
         clarity_version: Type.Optional(
           Type.Union([Type.Integer(), Type.Literal('latest')], { rule: 'a whole number such as 3, or "latest"' }),
         ),
-        epoch: Type.Optional(Type.Union([Type.Number(), Type.String()], { rule: 'an epoch such as 3.0, or "latest"' })),
         deployer: Type.Optional(Type.String()),
       }),
     ),
@@ -229,12 +227,6 @@ const Devnet = Type.Object({
     }),
   ),
 });
-
-/** Epochs that a manifest can name, as the SDK lists them. Every contract is deployed in {@link EPOCH}. */
-const EPOCHS = ['1.0', '2.0', '2.05', '2.1', '2.2', '2.3', '2.4', '2.5', '3.0', '3.1', '3.2', '3.3', '3.4', '4.0'];
-
-const isEpoch = (epoch: number | string): boolean =>
-  epoch === 'latest' || EPOCHS.includes(typeof epoch === 'number' && epoch % 1 === 0 ? epoch.toFixed(1) : `${epoch}`);
 
 /** Returns the line on which the faulty statement begins: the one after the longest valid beginning of the text. */
 function faultyLine(text: string): number {
@@ -363,7 +355,7 @@ function readContracts(directory: string, deployers: readonly ProjectAccount[], 
   const { project, contracts = {} } = readToml(path, Manifest);
   const paths = Object.values(contracts).map(({ path: file }) => resolve(directory, file));
   files.push(...paths.filter((file) => isInside(file, directory)));
-  const sources = Object.entries(contracts).map(([name, { path: file, clarity_version: version, epoch, deployer }]) => {
+  const sources = Object.entries(contracts).map(([name, { path: file, clarity_version: version, deployer }]) => {
     const source = readContractSource(directory, name, file);
     const account = deployers.find((candidate) => candidate.name === (deployer ?? 'deployer'));
     if (account === undefined) {
@@ -377,12 +369,6 @@ function readContracts(directory: string, deployers: readonly ProjectAccount[], 
       throw new OperatorError(
         `${path}: contracts.${name}.clarity_version is ${clarityVersion}, but the versions are 1 to ${EPOCH_VERSION}.`,
         'Correct the version, or remove it for the newest one.',
-      );
-    }
-    if (epoch !== undefined && !isEpoch(epoch)) {
-      throw new OperatorError(
-        `${path}: contracts.${name}.epoch is ${epoch}, but the epochs are ${EPOCHS.join(', ')} and latest.`,
-        `Correct the epoch, or remove it: all contracts are deployed in epoch ${EPOCH}.`,
       );
     }
     return { name, source, clarityVersion, deployer: account.address, path: resolve(directory, file) };
