@@ -8,7 +8,7 @@ import { decodedOrThrow } from '../codec/bytes-reader.ts';
 import { type ClarityValue, decodeArguments, decodeClarity } from '../codec/clarity.ts';
 import { toHex } from '../codec/hex.ts';
 import type { Transaction } from '../codec/transaction.ts';
-import { type ContractCall, executedContract, isOfType, namedArguments } from './contract.ts';
+import { type ContractCall, executedContract, isOfType, namedArguments, notSimulated } from './contract.ts';
 import { areChecked } from './execute.ts';
 import type { Network } from './network.ts';
 import { checkSignatures, SignatureError } from './signature-check.ts';
@@ -26,10 +26,6 @@ export class Rejection extends Error {
     super(reason);
   }
 }
-
-/** Returns the error for a transaction that a node supports but the simulation doesn't. */
-const notSimulatedError = (message: string): Rejection =>
-  new Rejection('ServerFailureOther', { message: `${message}; the simulated node executes no Clarity` });
 
 /** The state against which a transaction is checked. */
 export interface AdmissionView {
@@ -169,8 +165,7 @@ function callAction({ payload }: Transaction & { payload: { type: 'contract_call
   const declared = template.abi.functions.find(({ name, access }) => name === functionName && access === 'public');
   if (declared === undefined) {
     if (template.isPartial !== true) throw new Rejection('NoSuchPublicFunction');
-    const message = `The simulated node doesn't have the function ${functionName} of ${contract}`;
-    throw new Rejection('ServerFailureOther', { message });
+    throw new Rejection('ServerFailureOther', { message: notSimulated(functionName, contract) });
   }
   const args = readArguments(functionArgs, declared.args);
   if (view.executesClarity) {
@@ -179,7 +174,7 @@ function callAction({ payload }: Transaction & { payload: { type: 'contract_call
   }
   const simulated = template.functions?.[functionName];
   if (simulated?.run === undefined || simulated.isForUsers === true)
-    throw notSimulatedError(`${contract} can't be called: ${functionName}`);
+    throw new Rejection('ServerFailureOther', { message: notSimulated(functionName, contract) });
   const namedArgs = namedArguments(simulated, args);
   const run: ContractCall['run'] = (context) => simulated.run!(context, namedArgs);
   return { kind: 'call', contract, call: { functionName, args: args.map(({ bytes }) => bytes), run } };
@@ -236,7 +231,11 @@ export function admit(
   if (sponsor !== undefined) requireNonce(sponsor, false, view);
   const action = toAction(transaction, payer, payer.fee, view);
   const { postConditions } = transaction;
-  if (!areChecked(postConditions)) throw notSimulatedError("Post-conditions on stacking can't be checked");
+  if (!areChecked(postConditions)) {
+    throw new Rejection('ServerFailureOther', {
+      message: "The simulated node can't check post-conditions on stacking",
+    });
+  }
   return { id: toHex(transaction.txId), raw, origin, sponsor, action, fate: 'success', postConditions };
 }
 

@@ -207,6 +207,10 @@ export const usersFunction = <A extends ArgumentTypes>(...declaration: Parameter
   isForUsers: true,
 });
 
+/** Returns why the simulation can't execute a function, and what can. */
+export const notSimulated = (functionName: string, contract: string): string =>
+  `The simulated node doesn't execute ${functionName} of ${contract}; a devnet with a Clarinet project does`;
+
 /** Declares a read-only function. @param read returns its serialized result */
 export const readOnlyFunction = <A extends ArgumentTypes>(
   args: A,

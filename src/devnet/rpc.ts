@@ -27,7 +27,7 @@ import type { SimulatedChain } from './chain.ts';
 import { EngineEndedError, type EngineRead, EngineRefusedError } from './clarity/engine.ts';
 import type { ClarityMiner } from './clarity/miner.ts';
 import { toVmError } from './clarity/outcome.ts';
-import { type ContractTemplate, isOfType, namedArguments, type ReadContext } from './contract.ts';
+import { type ContractTemplate, isOfType, namedArguments, notSimulated, type ReadContext } from './contract.ts';
 import { parseConstant } from './contract-source.ts';
 import type { Receipt } from './execute.ts';
 import { SLOT } from './pox.ts';
@@ -523,8 +523,6 @@ function account({ block, params: [principal = ''], query }: RpcRequest) {
   return withProof(state, query, 'balance_proof', 'nonce_proof');
 }
 
-const NO_CLARITY = 'The simulated node executes no Clarity';
-
 /** Returns the contract in the path. @param part the requested part, for the error @throws RpcError if there is none */
 function requireContract({ block: { world, burnView }, params: [address = '', name = ''] }: RpcRequest, part: string) {
   const contract = `${address}.${name}`;
@@ -618,9 +616,7 @@ export async function readFunction(
     return askEngine(() => engine.read(block, { kind: 'call', contract, functionName, args: bytes, sender: address }));
   }
   const simulated = ownProperty(template.functions, functionName);
-  if (simulated?.read === undefined) {
-    return { okay: false, cause: `${NO_CLARITY}, and it doesn't simulate ${functionName}` };
-  }
+  if (simulated?.read === undefined) return { okay: false, cause: notSimulated(functionName, contract) };
   const context = { world, contract, burnHeight: burnView.height };
   return { okay: true, result: toHex(simulated.read(context, namedArguments(simulated, args))) };
 }
@@ -630,9 +626,7 @@ function mistakeOf({ abi, isPartial = false }: ContractTemplate, call: FunctionR
   const { contract, functionName, args } = call;
   const declared = abi.functions.find(({ name, access }) => name === functionName && access !== 'private');
   if (declared === undefined) {
-    return isPartial
-      ? `The simulated node doesn't have the function ${functionName} of ${contract.split('.')[1]}`
-      : `Unchecked(UndefinedFunction("${functionName}"))`;
+    return isPartial ? notSimulated(functionName, contract) : `Unchecked(UndefinedFunction("${functionName}"))`;
   }
   if (declared.access === 'public') return 'NotReadOnly';
   if (args.length !== declared.args.length) {

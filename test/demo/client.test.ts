@@ -132,11 +132,11 @@ test('any other contract is deployed with its source, and a call or a read of it
   const constant = await server.json<object>(`/v2/constant_val/${sender}/counter/ERR_EMPTY`);
   expect(constant).toEqual({ data: `0x${Cl.serialize(Cl.error(Cl.uint(100)))}` });
   const reads = { ...contract, functionName: 'get-counter', functionArgs: [], senderAddress: sender, ...options() };
-  expect(fetchCallReadOnlyFunction(reads)).rejects.toThrow("doesn't have the function get-counter of counter");
+  expect(fetchCallReadOnlyFunction(reads)).rejects.toThrow(`doesn't execute get-counter of ${sender}.counter`);
   const call = { ...contract, functionName: 'add', functionArgs: [Cl.uint(1)], fee: 1_000n, ...common() };
   expect(await broadcastTransaction({ transaction: await makeContractCall(call), ...options() })).toMatchObject({
     reason: 'ServerFailureOther',
-    reason_data: { message: expect.stringContaining("doesn't have the function add of ") },
+    reason_data: { message: expect.stringContaining("doesn't execute add of ") },
   });
 });
 

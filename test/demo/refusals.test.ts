@@ -123,7 +123,7 @@ test('a call of a missing function, with wrong arguments, and an invalid deploym
   await rejects(await call({ functionArgs: [] }), 'BadFunctionArgument', message('expecting 1 arguments, got 0'));
   await rejects(await call({ functionArgs: [Cl.int(1)] }), 'BadFunctionArgument', message('uint128'));
   const unsimulated = { contractAddress: networks.testnet.boot, contractName: 'pox-4', functionName: 'stack-extend' };
-  await rejects(await call(unsimulated), 'ServerFailureOther', message("doesn't have the function stack-extend of "));
+  await rejects(await call(unsimulated), 'ServerFailureOther', message("doesn't execute stack-extend of "));
   const named = { contractName: 'empty' };
   await rejects(await deploy('(define-constant a u1)', named), 'ContractAlreadyExists', {
     contract_identifier: `${sender}.empty`,

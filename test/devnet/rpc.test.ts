@@ -146,7 +146,7 @@ test.each(['bns', 'costs', 'pox-4'])(
     });
     expect(await (await answerRpc(node, request)).json()).toEqual({
       okay: false,
-      cause: `The simulated node doesn't have the function missing of ${name}`,
+      cause: `The simulated node doesn't execute missing of ${BOOT_ADDRESS.testnet}.${name}; a devnet with a Clarinet project does`,
     });
   },
 );
