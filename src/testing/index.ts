@@ -161,24 +161,14 @@ function describeHook({ definition: { name }, status }: HookAnswer): string {
   return `The chainhook "${name}" is ${words.join(', ')}, with ${pending}${cause === null ? '' : `: ${cause}`}.`;
 }
 
-/** The functions of chainhooks, and what a snapshot restores. */
-interface KitHooks {
-  hooks: Hooks;
-  save(): SavedHooks;
-  /**
-   * Removes the chainhooks that were added since, restores the inbox, and sends failed deliveries again without their wait.
-   * @param before the state before the chain returned
-   */
-  restore(saved: SavedHooks, before: SavedHooks): Promise<void>;
-}
-
+/** The state of chainhooks that a snapshot restores. */
 interface SavedHooks {
   uuids: ReadonlySet<string>;
   inbox: ReturnType<Inbox['save']>;
 }
 
-/** @param limitMs limit of waits that the test chose */
-function makeHooks(ask: Ask, inbox: Inbox, limitMs: number | undefined): KitHooks {
+/** Makes the functions of chainhooks. @param limitMs limit of waits that the test chose */
+function makeHooks(ask: Ask, inbox: Inbox, limitMs: number | undefined) {
   /** Uuids of the chainhooks that deliver to the inbox. */
   const uuids = new Set<string>();
   let started: Promise<{ secret: string; url: string }> | null = null;
@@ -240,8 +230,14 @@ function makeHooks(ask: Ask, inbox: Inbox, limitMs: number | undefined): KitHook
   };
   return {
     hooks,
-    save: () => ({ uuids: new Set(uuids), inbox: inbox.save() }),
-    async restore(saved, before) {
+    save: (): SavedHooks => ({ uuids: new Set(uuids), inbox: inbox.save() }),
+
+    /**
+     * Removes the chainhooks that were added since, restores the inbox, and sends failed deliveries again without their
+     * wait.
+     * @param before the state before the chain returned
+     */
+    async restore(saved: SavedHooks, before: SavedHooks): Promise<void> {
       inbox.restore(saved.inbox, before.inbox);
       for (const uuid of [...uuids].filter((added) => !saved.uuids.has(added))) {
         uuids.delete(uuid);
@@ -280,15 +276,8 @@ interface Made<T> {
   txId: string | null;
 }
 
-/** The functions of accounts, and what a revert changes. */
-interface KitAccounts {
-  functions: AccountFunctions;
-  /** Forgets the accounts and contracts whose transactions are no longer in the chain. */
-  forgetReverted(): Promise<void>;
-}
-
 /** Makes the functions that sign transactions and read. @param projectAccounts addresses of the project's accounts, by name */
-function makeAccounts(ask: Ask, projectAccounts: ReadonlyMap<string, string>): KitAccounts {
+function makeAccounts(ask: Ask, projectAccounts: ReadonlyMap<string, string>) {
   const accounts = new Map<string, Promise<Made<Account>>>();
   /** Identifiers of the contracts that the test deployed, by name. */
   const contracts = new Map<string, Made<string>>();
@@ -314,6 +303,7 @@ function makeAccounts(ask: Ask, projectAccounts: ReadonlyMap<string, string>): K
     }
   }
 
+  /** Forgets the accounts and contracts whose transactions are no longer in the chain. */
   async function forgetReverted(): Promise<void> {
     const forget = async <T>(map: Map<string, T>, name: string, entry: T, txId: string | null | undefined) => {
       // A later call may have replaced the entry.

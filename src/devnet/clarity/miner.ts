@@ -245,14 +245,9 @@ export class ClarityMiner {
       const action = { ...deployment, name: `first-${index + 1}`, source: deployment.source.slice(0, end) };
       return { kind: 'block', credits: [], fee: null, action };
     });
-    return this.#turns(async () => {
-      try {
-        const failure = await this.engine.firstFailing(parent, blocks, (error) => toVmError(error) === vmError);
-        return failure === null ? unbalanced : places[failure.index]!;
-      } catch (error) {
-        if (!(error instanceof EngineEndedError)) throw error;
-        return null;
-      }
+    return this.#explain(async () => {
+      const failure = await this.engine.firstFailing(parent, blocks, (error) => toVmError(error) === vmError);
+      return failure === null ? unbalanced : places[failure.index]!;
     });
   }
 
@@ -267,12 +262,19 @@ export class ClarityMiner {
     manifest: string,
     path: string,
   ): Promise<{ line: number; column: number; error: string } | null> {
+    return this.#explain(async () => {
+      const report = (await this.engine.check(files, manifest)) ?? '';
+      const [, file, line, column] = /^--> (.*):(\d+):(\d+)$/m.exec(report) ?? [];
+      const [, error = ''] = /^error: (.*)/.exec(report) ?? [];
+      return file === path ? { line: Number(line), column: Number(column), error } : null;
+    });
+  }
+
+  /** Looks for the cause of a failure. @returns null if the engine ended, or if its version refuses the request */
+  #explain<T>(work: () => Promise<T>): Promise<T | null> {
     return this.#turns(async () => {
       try {
-        const report = (await this.engine.check(files, manifest)) ?? '';
-        const [, file, line, column] = /^--> (.*):(\d+):(\d+)$/m.exec(report) ?? [];
-        const [, error = ''] = /^error: (.*)/.exec(report) ?? [];
-        return file === path ? { line: Number(line), column: Number(column), error } : null;
+        return await work();
       } catch (error) {
         if (!(error instanceof EngineEndedError || error instanceof EngineRefusedError)) throw error;
         return null;
@@ -341,27 +343,21 @@ export class ClarityMiner {
    * @returns null if the call succeeded, was followed by too many failed calls, or can't be executed again
    */
   failure(id: string, { indexBlockHash, world }: Block): Promise<Failure | null> {
-    return this.#turns(async () => {
+    return this.#explain(async () => {
       const failedCall = this.#failed.get(id);
       if (failedCall === undefined) return null;
       const { parent, block, withCosts, breach } = failedCall;
-      try {
-        // A call that broke a post-condition changed the engine's state, but not the chain's.
-        const end = breach === undefined ? indexBlockHash : null;
-        const report = await this.engine.trace(parent, end, block, withCosts);
-        const templateOf = (contract: string) => world.contract(contract)?.template;
-        const failure = explainFailure(report, {
-          source: (contract) => templateOf(contract)?.source ?? null,
-          hasFunction: (contract, name) =>
-            templateOf(contract)?.abi.functions.some((declared) => declared.name === name) ?? false,
-        });
-        // No expression made the error.
-        return breach === undefined ? failure : { ...failure, place: null, trace: `${failure.trace}\n\n${breach}` };
-      } catch (error) {
-        // An engine of another version may have no traces.
-        if (!(error instanceof EngineEndedError || error instanceof EngineRefusedError)) throw error;
-        return null;
-      }
+      // A call that broke a post-condition changed the engine's state, but not the chain's.
+      const end = breach === undefined ? indexBlockHash : null;
+      const report = await this.engine.trace(parent, end, block, withCosts);
+      const templateOf = (contract: string) => world.contract(contract)?.template;
+      const failure = explainFailure(report, {
+        source: (contract) => templateOf(contract)?.source ?? null,
+        hasFunction: (contract, name) =>
+          templateOf(contract)?.abi.functions.some((declared) => declared.name === name) ?? false,
+      });
+      // No expression made the error.
+      return breach === undefined ? failure : { ...failure, place: null, trace: `${failure.trace}\n\n${breach}` };
     });
   }
 
