@@ -85,7 +85,7 @@ test.each(seeds)('the archive of a server that is killed again and again has all
   await server.stop();
   const verified = await run('archive', 'verify', location);
   expect([verified.code, verified.stdout]).toEqual([0, expect.stringContaining(' sound\n')]);
-  const status = await run('archive', 'status', location, '--format', 'json');
+  const status = await run('archive', 'status', location, '--json');
   expect(JSON.parse(status.stdout)).toMatchObject({ last_entry: journalRows(data).length, fault: null });
 });
 
@@ -117,7 +117,7 @@ describe('the commands', () => {
     const list = await stackside('archive', 'list', `${path}/${IDENTITY}`);
     expect(list.stdout.split('\n').slice(0, names.length)).toEqual(names.toSorted());
     expect(list.stdout).toEndWith('\nopen-one.zst\n');
-    const json = await stackside('archive', 'list', path, '--format', 'json');
+    const json = await stackside('archive', 'list', path, '--json');
     expect(JSON.parse(json.stdout.split('\n')[0] ?? '')).toEqual({
       name: names.toSorted()[0],
       first: 1,
@@ -147,7 +147,7 @@ describe('the commands', () => {
         `^DIFFERS it lacks entries \\d+ to \\d+, which come before ${names[2]}\nDIFFERS ${names[3]} is a damaged segment: `,
       ),
     );
-    const json = await stackside('archive', 'verify', spoiled, '--format', 'json');
+    const json = await stackside('archive', 'verify', spoiled, '--json');
     expect(jsonLines(json.stdout).filter(({ fault }) => fault !== null)).toHaveLength(2);
     const restored = await stackside('restore', spoiled, '--data', join(folder.path, 'from-spoiled'));
     expect(restored.code).toBe(EXIT.operator);

@@ -35,7 +35,7 @@ test('stackside import FILE brings the chain to its tip, and check finds nothing
   const check = await stackside('check', '--data', pathOf('data'));
   expect(check.stdout).not.toContain('DIFFERS');
   expect(check.code).toBe(0);
-  const { stdout } = await stackside('check', '--format', 'json', '--data', pathOf('data'));
+  const { stdout } = await stackside('check', '--json', '--data', pathOf('data'));
   const lines = jsonLines(stdout);
   const names = (member: 'at' | 'found') => new Set(lines.flatMap((line) => line[member]?.name ?? []));
   // Each step is logged when it starts, and its result when it ends.

@@ -48,7 +48,7 @@ test('stackside compare reports no differences of equal servers, and names diffe
   const differing = await compare('--requests', '400');
   expect(differing.stdout).toContain('DIFFERS /extended/v1/stx_supply/total/plain\n        the whole answer: ');
   expect(differing.code).toBe(2);
-  const json = await compare('--requests', '400', '--format', 'json');
+  const json = await compare('--requests', '400', '--json');
   const lines = jsonLines(json.stdout);
   expect(json.code).toBe(2);
   expect(lines.at(-1)).toMatchObject({ url, api: server.api, apart: null });

@@ -161,7 +161,7 @@ test('no object has a byte of private data, and all are proven', async () => {
 
 test('the commands take the URL and the key', async () => {
   const entries = await untilAllArchived();
-  const status = await stackside('archive', 'status', web.url, '--archive-public-key', key, '--format', 'json');
+  const status = await stackside('archive', 'status', web.url, '--archive-public-key', key, '--json');
   expect(JSON.parse(status.stdout)).toMatchObject({ location: web.url, last_entry: entries, fault: null });
   const list = await stackside('archive', 'list', web.url, '--archive-public-key', key);
   expect(list.stdout).toContain('open-');

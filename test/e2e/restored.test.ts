@@ -166,7 +166,7 @@ test('a server that was restored to an earlier entry delivers only after its ope
   await back.stop();
   const verified = await stackside('archive', 'verify', archive());
   expect([verified.code, verified.stdout]).toEqual([0, expect.stringContaining(' sound\n')]);
-  const status = JSON.parse((await stackside('archive', 'status', archive(), '--format', 'json')).stdout);
+  const status = JSON.parse((await stackside('archive', 'status', archive(), '--json')).stdout);
   expect(status).toMatchObject({
     log_identity: dataStateOf(pathOf('restored')).identity,
     fault: null,

@@ -56,7 +56,7 @@ test
     { args: ['sql', 'SELECT * FROM v1_blocks', '--format', 'csv'] },
     { args: ['serve', '--help'] },
     { args: ['check'] },
-    { args: ['check', '--format', 'json'] },
+    { args: ['check', '--json'] },
     { args: ['status', '--tables', '--json'] },
     { args: ['export'] },
     { args: ['export', '--table', 'v1_blocks'] },

@@ -209,22 +209,6 @@ export function warnOfIgnoredVariables(): void {
   }
 }
 
-/** The option `--json` of a command whose option `--format` accepts json. */
-const jsonOption = (): Option => new Option('--json', 'Print JSON, like --format json').implies({ format: 'json' });
-
-/** The option `--json` of a command that prints nothing but JSON. */
-export const onlyJsonOption = (): Option => new Option('--json', 'Print JSON, which this command always does');
-
-const hasJsonFormat = (options: readonly Option[]): boolean =>
-  options.some((option) => option.attributeName() === 'format' && option.argChoices?.includes('json'));
-
-/** @throws OperatorError if `--json` and another format are given */
-function requireOneFormat(command: OwnCommand): void {
-  const { json, format } = command.opts<{ json?: boolean; format?: string }>();
-  if (json !== true || command.getOptionValueSource('format') !== 'cli' || format === 'json') return;
-  throw new OperatorError(`Both --json and --format ${format} are given.`, 'Omit one.');
-}
-
 /** Shortens the help of a command to its main settings, and adds an option that shows all. */
 function withHelpAll(command: OwnCommand, flags: readonly SettingFlag[], main: readonly SettingName[]): void {
   const others = flags.filter(({ setting }) => !main.includes(setting));
@@ -273,7 +257,6 @@ export function addCommand<C extends CommandName, Options, Arguments extends rea
   }
   for (const [syntax, help] of expected) command.argument(syntax, help);
   for (const option of options) command.addOption(option);
-  if (hasJsonFormat(options)) command.addOption(jsonOption());
   const flags = settingsOfCommand(settingsOf).flatMap(([setting, item]): SettingFlag[] =>
     item.flag === null ? [] : spellingsOf(setting, toOption(item.flag, item, settingsOf), item.alias),
   );
@@ -286,7 +269,6 @@ export function addCommand<C extends CommandName, Options, Arguments extends rea
     const args = callArguments.slice(0, -2) as unknown as Arguments;
     requireNoneEmpty(expected, args);
     const resolved = readSettingsOf(settingsOf, flagValues(command, flags), process.env);
-    requireOneFormat(command);
     if (!logs) warnOfIgnoredVariables();
     const { data = null } = resolved.settings as { data?: string };
     const agrees = await onData(data, () => run(resolved, command.opts() as Options, ...args));
@@ -351,8 +333,8 @@ export const choiceOption = (flag: string, help: string, words: readonly string[
 /** An option without a value. */
 export const switchOption = (flag: string, help: string): Option => new Option(flag, help).default(false, 'off');
 
-export type OutputFormat = 'text' | 'json';
+/** The option for JSON in place of text. @param help for a command that prints several values, or only JSON */
+export const jsonOption = (help = 'Print JSON'): Option => switchOption('--json', help);
 
-/** The option for text or JSON output. */
-export const formatOption = (help: string): Option =>
-  choiceOption('--format <format>', help, ['text', 'json']).default('text');
+/** The option `--json` of a command that prints nothing but JSON. */
+export const onlyJsonOption = (): Option => jsonOption('Print JSON, which this command always does');

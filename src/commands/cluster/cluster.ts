@@ -29,7 +29,6 @@ import { hookSecrets } from '../../store/hooks/store.ts';
 import { PartialHistoryError } from '../../store/ingest/history-start.ts';
 import { LOG_START } from '../../store/log/entry.ts';
 import { historyStartQuery } from '../../store/queries/blocks/chain.ts';
-import type { OutputFormat } from '../cli/command.ts';
 import { etaText, progressLines } from '../cli/progress.ts';
 import { clusterStatusJson } from './host.ts';
 
@@ -196,7 +195,7 @@ function drawProgress(last: number, what = 'entries'): (id: number) => void {
 }
 
 export interface ReportOptions {
-  format: OutputFormat;
+  json: boolean;
   /** Whether to verify the chain value of every entry. */
   verify: boolean;
 }
@@ -206,21 +205,21 @@ export interface ReportOptions {
  * @returns whether no faults were found in the entries that were verified
  * @throws OperatorError
  */
-export async function reportCluster(settings: ClusterSettings, { format, verify }: ReportOptions): Promise<boolean> {
+export async function reportCluster(settings: ClusterSettings, { json, verify }: ReportOptions): Promise<boolean> {
   const print = (lines: readonly string[]): void => void process.stdout.write(`${lines.join('\n')}\n`);
   return onEngine(settings, async (access) => {
     const log = new PostgresLog(access);
     const status = await withJournal(settings.data, (journal) => clusterStatus(log, journal));
     // Before the verification: it waits for the standbys, and a warning may name those that are missing.
-    if (format === 'text') {
+    if (!json) {
       print(clusterLines(status, settings.data));
       for (const warning of status.engine.warnings) process.stderr.write(`Warning: ${warning}\n`);
     }
     const verified = verify ? await verifyLog(log) : null;
     const isSound = verified === null || verified.faults.length === 0;
-    if (format === 'json') {
-      const json = clusterStatusJson(status);
-      print([JSON.stringify(verified === null ? json : { ...json, verification: verified })]);
+    if (json) {
+      const summary = clusterStatusJson(status);
+      print([JSON.stringify(verified === null ? summary : { ...summary, verification: verified })]);
     } else if (verified !== null) {
       print(verificationLines(verified));
       if (!isSound) process.stderr.write(`${CORRUPT_LOG_REMEDY}\n`);

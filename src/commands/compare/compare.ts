@@ -2,7 +2,6 @@
 import { type Clock, pause, systemClock } from '../../base/clock.ts';
 import { OperatorError, TemporaryError } from '../../base/errors.ts';
 import { plural } from '../../base/format.ts';
-import type { OutputFormat } from '../cli/command.ts';
 import { interruptible, printableText, writeNow } from '../cli/output.ts';
 import { progressLines } from '../cli/progress.ts';
 import { serverVersion } from '../cli/this-program.ts';
@@ -316,7 +315,7 @@ function jsonReport({ routes, ...run }: Tally, chain: CommonChain): string[] {
 export interface CompareCommandOptions {
   rate: number;
   requests: number;
-  format: OutputFormat;
+  json: boolean;
 }
 
 /** A URL in the form that `Server` accepts. */
@@ -342,7 +341,7 @@ function requireUrl(text: string, api: string): string {
 export async function runCompare(
   { url: api, compareKey }: { url: string; compareKey: string | null },
   text: string,
-  { rate, requests, format }: CompareCommandOptions,
+  { rate, requests, json }: CompareCommandOptions,
 ): Promise<boolean> {
   const url = requireUrl(text, api);
   const common = { clock: systemClock, userAgent: `${serverVersion} compare` };
@@ -352,7 +351,7 @@ export async function runCompare(
   const printFindings = (): void => {
     progress.erase();
     if (now === null) return;
-    const lines = (format === 'json' ? jsonReport : textReport)(now.tally, now.chain);
+    const lines = (json ? jsonReport : textReport)(now.tally, now.chain);
     writeNow(`${lines.map(printableText).join('\n')}\n`);
   };
 

@@ -28,7 +28,6 @@ import { silentMachine } from '../../hooks/machine.ts';
 import type { SettingsOf } from '../../settings/config.ts';
 import { objectStoreAt } from '../../storage/location.ts';
 import type { ObjectStoreReads } from '../../storage/object-store.ts';
-import type { OutputFormat } from '../cli/command.ts';
 import { interruptible, printLines } from '../cli/output.ts';
 import { etaText, progressLines, secondaryIndexReport } from '../cli/progress.ts';
 import { serverVersion } from '../cli/this-program.ts';
@@ -120,14 +119,14 @@ async function endReport(archive: ShownArchive) {
 }
 
 /** Prints where an archive ends. @returns whether it has no gap and the objects at its end are sound */
-export async function reportArchive(trust: Trust, location: string, format: OutputFormat): Promise<boolean> {
+export async function reportArchive(trust: Trust, location: string, json: boolean): Promise<boolean> {
   const archive = await archiveAt(trust, location);
   const { store, identity } = archive;
   const chain = chainOfIdentity(identity);
   const end = await endReport(archive);
   const bases = await listBases(store);
   const base = await readNewestBase(store);
-  if (format === 'json') {
+  if (json) {
     const summary = {
       location: store.location,
       chain,
@@ -155,7 +154,7 @@ export async function reportArchive(trust: Trust, location: string, format: Outp
 }
 
 /** Lists the objects of an archive with their entries. */
-export async function listArchive(trust: Trust, location: string, format: OutputFormat): Promise<void> {
+export async function listArchive(trust: Trust, location: string, json: boolean): Promise<void> {
   const { store } = await archiveAt(trust, location);
   const { segments, open } = await listContents(store);
   const rows: { name: string; first: number | null; last: number | null }[] = [
@@ -163,7 +162,7 @@ export async function listArchive(trust: Trust, location: string, format: Output
     ...open.map((name) => ({ name, first: null, last: null })),
   ];
   for (const { name, id } of (await listBases(store)).reverse()) rows.push({ name, first: id, last: id });
-  const line = (row: (typeof rows)[number]): string => (format === 'json' ? JSON.stringify(row) : row.name);
+  const line = (row: (typeof rows)[number]): string => (json ? JSON.stringify(row) : row.name);
   await printLines(rows.map(line));
 }
 
@@ -175,14 +174,14 @@ async function* verifiedObjects({ store, openFault }: ShownArchive): AsyncGenera
 }
 
 /** Reads and verifies every object of an archive. @returns whether nothing is wrong */
-export async function verifyArchive(trust: Trust, location: string, format: OutputFormat): Promise<boolean> {
+export async function verifyArchive(trust: Trust, location: string, json: boolean): Promise<boolean> {
   const archive = await archiveAt(trust, location);
   const { store } = archive;
   const progress = progressLines(process.stderr);
   let [sound, isSound] = [0, true];
   for await (const object of verifiedObjects(archive)) {
     const { name, fault, last } = object;
-    if (format === 'json') process.stdout.write(`${JSON.stringify(object)}\n`);
+    if (json) process.stdout.write(`${JSON.stringify(object)}\n`);
     if (fault === null) {
       sound += 1;
       progress.draw(() => `${store.location}: verified up to entry ${last}, ${name}`);
@@ -190,10 +189,10 @@ export async function verifyArchive(trust: Trust, location: string, format: Outp
     }
     isSound = false;
     progress.erase();
-    if (format === 'text') process.stdout.write(`DIFFERS ${fault}\n`);
+    if (!json) process.stdout.write(`DIFFERS ${fault}\n`);
   }
   progress.done();
-  if (format === 'text')
+  if (!json)
     process.stdout.write(
       `${store.location}: ${plural(sound, 'object')} ${sound === 1 ? 'is' : 'are'} sound${isSound ? '' : ', others are not'}\n`,
     );

@@ -19,7 +19,6 @@ import { type DirectoryStatus, directoryStatus } from '../../store/files/status.
 import { ChainReplacedError } from '../../store/model/read-errors.ts';
 import { openSnapshots, type Snapshots } from '../../store/read/snapshots.ts';
 import { requestHostState, requestReadiness, type ServerReadiness } from '../cli/client.ts';
-import type { OutputFormat } from '../cli/command.ts';
 import { writeNow } from '../cli/output.ts';
 import { progressLines } from '../cli/progress.ts';
 import type { CheckLine, TableLine } from '../serve/own-processes.ts';
@@ -61,13 +60,13 @@ function jsonWatch(): PrintingWatch {
   };
 }
 
-/** Makes the printer of a check in a format. */
-export const checkWatch = (format: OutputFormat): PrintingWatch => (format === 'json' ? jsonWatch() : textWatch());
+/** Makes the printer of a check. @param json whether it prints JSON */
+export const checkWatch = (json: boolean): PrintingWatch => (json ? jsonWatch() : textWatch());
 
 /** Checks a data directory, and prints the findings. @returns whether there are none */
-export function reportCheck(directory: string, { format, deep }: { deep: boolean; format: OutputFormat }): boolean {
+export function reportCheck(directory: string, { json, deep }: { json: boolean; deep: boolean }): boolean {
   const kind = deep ? { deep: silentMachine } : {};
-  const results = checkDirectory(directory, { ...kind, watch: checkWatch(format) });
+  const results = checkDirectory(directory, { ...kind, watch: checkWatch(json) });
   return results.every(({ problems }) => problems.length === 0);
 }
 

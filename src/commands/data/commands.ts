@@ -13,10 +13,9 @@ import {
   choiceOption,
   command,
   fileOption,
-  formatOption,
+  jsonOption,
   MAX_SECONDS,
   numberOption,
-  type OutputFormat,
   type OwnCommand,
   switchOption,
 } from '../cli/command.ts';
@@ -86,6 +85,7 @@ export const sql = command('sql', {
   arguments: [['[query]', 'Query (default: read it from stdin)']],
   options: [
     choiceOption('--format <format>', 'Output format', formats).default('table'),
+    jsonOption('Print JSON, like --format json').conflicts('format'),
     numberOption('--timeout <seconds>', 'Maximum duration of the query', 1, 60, MAX_SECONDS),
     numberOption('--max-memory <megabytes>', 'Maximum memory of the query', 100, 1000),
     numberOption('--max-rows <rows>', 'Maximum number of rows to print', 1, 10_000),
@@ -179,9 +179,9 @@ const archiveStatus = command('archive', {
   summary: 'Show the chain, newest base, end and missing segments of an archive (not of a URL)',
   example: 'stackside archive status s3://backups/stacks',
   arguments: [ARCHIVE],
-  options: [formatOption('Output format; json prints one object')],
-  run: async ({ settings }, { format }: { format: OutputFormat }, location: string) =>
-    (await import('./archive.ts')).reportArchive(settings, location, format),
+  options: [jsonOption()],
+  run: async ({ settings }, { json }: { json: boolean }, location: string) =>
+    (await import('./archive.ts')).reportArchive(settings, location, json),
 });
 
 const archiveList = command('archive', {
@@ -189,9 +189,9 @@ const archiveList = command('archive', {
   summary: 'List the objects of an archive',
   example: 'stackside archive list s3://backups/stacks',
   arguments: [ARCHIVE],
-  options: [formatOption('Output format; json prints a line for each object, with its entries')],
-  run: async ({ settings }, { format }: { format: OutputFormat }, location: string) =>
-    (await import('./archive.ts')).listArchive(settings, location, format),
+  options: [jsonOption('Print JSON; a line for each object, with its entries')],
+  run: async ({ settings }, { json }: { json: boolean }, location: string) =>
+    (await import('./archive.ts')).listArchive(settings, location, json),
 });
 
 const archiveVerify = command('archive', {
@@ -199,16 +199,16 @@ const archiveVerify = command('archive', {
   summary: 'Read and verify every object of an archive: all its segments and bases',
   example: 'stackside archive verify s3://backups/stacks',
   arguments: [ARCHIVE],
-  options: [formatOption('Output format; json prints a line for each object')],
-  run: async ({ settings }, { format }: { format: OutputFormat }, location: string) =>
-    (await import('./archive.ts')).verifyArchive(settings, location, format),
+  options: [jsonOption('Print JSON; a line for each object')],
+  run: async ({ settings }, { json }: { json: boolean }, location: string) =>
+    (await import('./archive.ts')).verifyArchive(settings, location, json),
 });
 
 const archiveKey = command('sql', {
   name: 'key',
   summary: 'Print the public key of a public archive, and create its private key if necessary',
   example: 'stackside archive key --data /srv/stacks',
-  options: [switchOption('--json', 'Print JSON')],
+  options: [jsonOption()],
   run: async ({ settings }, { json }: { json: boolean }) =>
     (await import('./archive.ts')).printArchiveKey(settings.data, json),
 });
@@ -231,7 +231,7 @@ interface CheckCommandOptions {
   sample: number;
   all: boolean;
   rate: number;
-  format: OutputFormat;
+  json: boolean;
 }
 
 /** Number of facts of each kind that are compared with the node. */
@@ -265,9 +265,9 @@ export const check = command('check', {
       1,
       DEFAULT_RATE,
     ).implies(withNode),
-    formatOption('Output format; json prints a line for each step and finding'),
+    jsonOption('Print JSON; a line for each step and finding'),
   ],
-  async run({ settings }, { format, deep, node, sample, all, rate }: CheckCommandOptions) {
+  async run({ settings }, { json, deep, node, sample, all, rate }: CheckCommandOptions) {
     if (node) {
       const [{ checkAgainstNode, checkWatch }, { nodeRpc }] = await Promise.all([
         import('./check.ts'),
@@ -275,9 +275,9 @@ export const check = command('check', {
       ]);
       const { data } = settings;
       const sampling = { rate, clock: systemClock, ...(all ? {} : { sample }) };
-      return checkAgainstNode(data, nodeRpc(settings.nodeRpc), sampling, checkWatch(format));
+      return checkAgainstNode(data, nodeRpc(settings.nodeRpc), sampling, checkWatch(json));
     }
-    return (await import('./check.ts')).reportCheck(settings.data, { deep, format });
+    return (await import('./check.ts')).reportCheck(settings.data, { deep, json });
   },
 });
 
@@ -294,7 +294,7 @@ export const status = command('status', {
     reportSwitch('alive', 'Only check whether the server answers; if not, exit with 1'),
     reportSwitch('ready', 'Only check whether the server is up to date; if not, exit with 1'),
     reportSwitch('tables', 'Measure the tables of the index, which reads all of it'),
-    switchOption('--json', 'Print JSON; a line for each table'),
+    jsonOption('Print JSON; a line for each table'),
   ],
   async run(
     { settings: { url, data } },
@@ -323,11 +323,8 @@ const clusterStatus = command('cluster', {
   name: 'status',
   summary: "Show the shared log, its hosts, and PostgreSQL's replication",
   example: 'stackside cluster status --cluster postgres://stackside@db1,db2,db3/stacks',
-  options: [
-    formatOption('Output format; json prints one object'),
-    switchOption('--verify', 'Read every entry of the log, and list missing or damaged entries'),
-  ],
-  run: async ({ settings }, options: { format: OutputFormat; verify: boolean }) =>
+  options: [jsonOption(), switchOption('--verify', 'Read every entry of the log, and list missing or damaged entries')],
+  run: async ({ settings }, options: { json: boolean; verify: boolean }) =>
     (await import('../cluster/cluster.ts')).reportCluster(settings, options),
 });
 
@@ -354,7 +351,7 @@ export const compareServers = command('compare', {
   options: [
     numberOption('--rate <requests>', 'Maximum requests per second to the other API', 1, COMPARE_RATE, MAX_RATE),
     numberOption('--requests <number>', 'Maximum requests to the other API', 1, COMPARE_REQUESTS),
-    formatOption('Output format; json prints a line for each route, and one for all'),
+    jsonOption('Print JSON; a line for each route, and one for all'),
   ],
   run: async ({ settings }, options: CompareCommandOptions, url: string) =>
     (await import('../compare/compare.ts')).runCompare(settings, url, options),

@@ -9,6 +9,7 @@ import {
   addGroup,
   checked,
   fileOption,
+  jsonOption,
   MAX_SECONDS,
   numberOption,
   type OwnCommand,
@@ -65,14 +66,12 @@ const resumeFrom = (): Option =>
 const FILE = 'a file, or - for stdin';
 const UUID = ['<uuid>', 'Id of the chainhook'] as const;
 
-const json = (): Option => switchOption('--json', 'Print JSON');
-
 const statusCode = (text: string): number | undefined => (/^[2-5]\d\d$/.test(text) ? Number(text) : undefined);
 
 const commands: readonly Adder[] = [
   hookCommand('list', {
     summary: 'List chainhooks, newest first; the admin key lists all consumers',
-    options: [json()],
+    options: [jsonOption()],
     action: (actions) => actions.list,
   }),
   hookCommand('add', {
@@ -110,14 +109,14 @@ const commands: readonly Adder[] = [
       firstBlock(),
       height('--to-height <height>', 'Last block (default: the first block)'),
       switchOption('--payloads', 'Print the first payloads instead of the count'),
-      json(),
+      jsonOption(),
     ],
     action: (actions) => actions.tryFile,
   }),
   hookCommand('test', {
     summary: 'Send a test delivery at once, and show the result',
     arguments: [UUID],
-    options: [json()],
+    options: [jsonOption()],
     action: (actions) => actions.sendTest,
   }),
   hookCommand('backfill', {
@@ -141,20 +140,20 @@ const commands: readonly Adder[] = [
         'States separated by commas: pending, failed, delivered, dead, cancelled (default: all)',
       ),
       numberOption('--limit <number>', 'Maximum number of deliveries', 0, 50),
-      json(),
+      jsonOption(),
     ],
     action: (actions) => actions.deliveries,
   }),
   hookCommand('retry', {
     summary: 'Send the failed delivery of a chainhook again at once, and show the result',
     arguments: [UUID],
-    options: [json()],
+    options: [jsonOption()],
     action: (actions) => actions.retry,
   }),
   hookCommand('skip', {
     summary: 'Drop the failed delivery that blocks a chainhook, and send the next one',
     arguments: [UUID],
-    options: [json()],
+    options: [jsonOption()],
     action: (actions) => actions.skip,
   }),
   hookCommand('redeliver', {

@@ -11,6 +11,7 @@ export const BYTES_PER_MEGABYTE = 1_000_000;
 
 export interface SqlOptions {
   format: Format;
+  json: boolean;
   /** Seconds after which a query is cancelled. */
   timeout: number;
   /** Megabytes of memory above which a query is cancelled. */

@@ -16,7 +16,8 @@ const cutError = (rows: number): OperatorError =>
   );
 
 async function queryOnce(directory: string, sql: string, options: SqlOptions): Promise<void> {
-  const { format, timeout, maxMemory, maxRows } = options;
+  const { json, timeout, maxMemory, maxRows } = options;
+  const format = json ? 'json' : options.format;
   requireReadable(format, process.stdout.isTTY);
   const start = { directory, source: { sql }, format, maxRows, printable: process.stdout.isTTY };
   const limits = { seconds: timeout, bytes: maxMemory * BYTES_PER_MEGABYTE };

@@ -8,6 +8,7 @@ import {
   choiceOption,
   command,
   fileOption,
+  jsonOption,
   numberOption,
   type OwnCommand,
   switchOption,
@@ -89,7 +90,7 @@ export const doctor = command('serve', {
   summary: 'Check the node, the server, the ports and the disk, and print remedies',
   example: 'stackside doctor --node-config /etc/stacks/Stacks.toml --data /srv/stacks',
   mainSettings,
-  options: [switchOption('--json', 'Print JSON')],
+  options: [jsonOption()],
   async run({ settings }, { json }: { json: boolean }) {
     const { reportDoctor } = await import('../doctor/checks.ts');
     if (!(await reportDoctor(settings, json))) process.exitCode = EXIT.operator;

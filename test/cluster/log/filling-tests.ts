@@ -75,7 +75,7 @@ export function fillingTests(fixture: () => EngineFixture): void {
     using out = spyOn(process.stdout, 'write').mockImplementation(() => true);
     using err = spyOn(process.stderr, 'write').mockImplementation(() => true);
     const settings = { cluster: server.url, clusterPrefix, clusterKey: null, data: '/nowhere' };
-    const report = reportCluster(settings, { format: 'text', verify: true }).catch((error: unknown) => error);
+    const report = reportCluster(settings, { json: false, verify: true }).catch((error: unknown) => error);
     await until(async () => {
       await server.run("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'");
       return Bun.peek.status(report) === 'fulfilled';

@@ -57,7 +57,7 @@ describeWith('PostgreSQL', hasPostgres, () => {
     await postgresLeases(access).give({ name: 'delivery', holder: 'host-1', seconds: 60, epochSeen: 0 });
     await access.engine.close();
 
-    const { stdout, stderr, code } = await stackside('cluster', 'status', '--format', 'json', ...args);
+    const { stdout, stderr, code } = await stackside('cluster', 'status', '--json', ...args);
     expect([code, stderr]).toEqual([0, '']);
     const synchronous = expect.stringContaining('ANY 1');
     const standby = { name: expect.any(String), state: 'streaming', sync: 'quorum' };
@@ -94,7 +94,7 @@ describeWith('PostgreSQL', hasPostgres, () => {
     const printed = () => written.mock.calls.join('');
     async function verify() {
       written.mockClear();
-      const isSound = await reportCluster(settings, { format: 'json', verify: true });
+      const isSound = await reportCluster(settings, { json: true, verify: true });
       return { isSound, ...(JSON.parse(printed()) as { head: { entry: number }; verification: unknown }) };
     }
     await initCluster(settings);
@@ -112,7 +112,7 @@ describeWith('PostgreSQL', hasPostgres, () => {
     ]);
     await log.close();
     const args = ['--cluster', quorum.url, '--cluster-prefix', 'verified_', '--data', directory.path];
-    const torn = await stackside('cluster', 'status', '--verify', '--format', 'json', ...args);
+    const torn = await stackside('cluster', 'status', '--verify', '--json', ...args);
     expect([torn.code, JSON.parse(torn.stdout).verification]).toEqual([
       2,
       {
@@ -137,7 +137,7 @@ describeWith('PostgreSQL', hasPostgres, () => {
 
   test('rejects a log of another chain, and a missing log', async () => {
     const settings = { cluster: quorum.url, clusterPrefix: 'mainnet_', clusterKey: null, data: '/nowhere' };
-    await expect(reportCluster(settings, { format: 'json', verify: false })).rejects.toThrow(
+    await expect(reportCluster(settings, { json: true, verify: false })).rejects.toThrow(
       "doesn't contain a shared log with this prefix",
     );
     const access = engineAccess(quorum.url, 'mainnet_');
@@ -153,7 +153,7 @@ describeWith('PostgreSQL', hasPostgres, () => {
       'This command needs the URL of a shared log.',
     );
     const away = { ...settings, cluster: 'postgres://nobody@127.0.0.1:1,127.0.0.1:2/none' };
-    await expect(reportCluster(away, { format: 'text', verify: false })).rejects.toThrow(
+    await expect(reportCluster(away, { json: false, verify: false })).rejects.toThrow(
       'No server of the shared log accepts writes',
     );
   });
@@ -176,13 +176,13 @@ describeWith('PostgreSQL', hasPostgres, () => {
     };
     await expect(openPostgresLog(cluster)).rejects.toMatchObject(refusal);
     const settings = { cluster, clusterPrefix: '', clusterKey: null, data: '/nowhere' };
-    await expect(reportCluster(settings, { format: 'json', verify: false })).rejects.toMatchObject(refusal);
+    await expect(reportCluster(settings, { json: true, verify: false })).rejects.toMatchObject(refusal);
     // The server that can't be reached may be the one that takes writes.
     const [first = ''] = cluster.split(',');
     const others = `${first.replace(/\/[a-z]*$/, '')},127.0.0.1:1/${cluster.slice(cluster.lastIndexOf('/') + 1)}`;
-    await expect(
-      reportCluster({ ...settings, cluster: others }, { format: 'json', verify: false }),
-    ).rejects.toMatchObject({ exitCode: 75 });
+    await expect(reportCluster({ ...settings, cluster: others }, { json: true, verify: false })).rejects.toMatchObject({
+      exitCode: 75,
+    });
   });
 
   test('cluster init copies chainhooks with their sealed secrets, and names the key file', async () => {
