@@ -401,18 +401,15 @@ test("stackside devnet controls the chain, and prints the server's errors", asyn
   expect(JSON.parse(steered.stdout).blocks[0].time).toBeGreaterThanOrEqual(tip.time + 5_000);
   expect(JSON.parse((await run('revert', 'commands')).stdout).orphaned).toHaveLength(1);
   const mistakes: [args: string[], message: string][] = [
-    [
-      ['mine', '2', '--until-height', String(tip.height + 20)],
-      '--until-height must not be given together with blocks.',
-    ],
-    [['mine', '0'], 'blocks must be >= 1.'],
-    [['mine', '--traffic', '201'], '--traffic must be <= 200.'],
-    [['cycle', '--until-cycle', '1'], '--until-cycle must be > '],
-    [['time'], 'The command must have seconds or --until-time.'],
-    [['revert', 'nothing'], 'place must name a snapshot of the chain '],
-    [['drop', 'nothing'], 'id must be '],
+    [['mine', '2', '--until-height', String(tip.height + 20)], 'until_height must not be given together with count.'],
+    [['mine', '0'], 'count must be >= 1.'],
+    [['mine', '--traffic', '201'], 'traffic must be <= 200.'],
+    [['cycle', '--until-cycle', '1'], 'until_cycle must be > '],
+    [['time'], 'body must have seconds or until_time.'],
+    [['revert', 'nothing'], 'snapshot must name a snapshot of the chain '],
+    [['drop', 'nothing'], 'tx_id must be '],
     [['fund', 'nobody', '1'], 'address must be a principal of testnet.'],
-    [['fund', 'nobody', 'x'], 'amount must be a whole number of micro-STX above 0, of at most 19 digits\\.'],
+    [['fund', 'nobody', 'x'], 'amount must be a whole number of micro-STX above 0, of at most 19 digits, as text\\.'],
   ];
   for (const [args, message] of mistakes) {
     const stderr = expect.stringMatching(new RegExp(`^${message}.*\\nCorrect the value\\.\\n$`));

@@ -139,16 +139,9 @@ async function callServer(connection: Connection, method: string, path: string, 
   if (status >= 200 && status < 300) return body;
   const isError = Value.Check(ErrorBody, body);
   const problem = isError ? body.details : `${withoutCredentials(connection.url)} answers ${status}`;
-  const text = status === BAD_REQUEST ? `The server rejected the request: ${withOptions(problem)}` : problem;
+  const text = status === BAD_REQUEST ? `The server rejected the request: ${problem}` : problem;
   throw new OperatorError(withFullStop(text), remedyFor(status, isError));
 }
-
-/** Returns an error with the options of `stackside hooks` in place of the fields that they set. */
-const withOptions = (problem: string): string =>
-  problem.replace(
-    /(?<=^|above |after )(from_height|to_height|resume_from|state|since|until)(?:[./]\d+)?(?= |$)/g,
-    (_, field: string) => `--${field.replace('_', '-')}`,
-  );
 
 /** @param isError whether the body is an error of Stackside's API */
 function remedyFor(status: number, isError: boolean): string {
@@ -184,34 +177,17 @@ export const callFor = async <Schema extends TSchema>(
 
 const DevnetError = Type.Object({ message: Type.String() });
 
-/** Returns an error of a devnet with the words of the command in place of fields of the body. */
-const inWords = (message: string, words: Readonly<Record<string, string>>): string =>
-  message
-    .replace(/(?<=^body\/|^body must have .*|together with )\w+/g, (field) =>
-      Object.hasOwn(words, field) ? words[field]! : field,
-    )
-    .replace(/^body\//, '')
-    .replace(/^body(?= )/, 'The command')
-    // The values of a command are texts anyway.
-    .replace(/, as text$/, '');
-
 /**
  * `stackside devnet …`: requests JSON from the devnet at a URL, or steers its simulated node.
  * @param payload what to post; undefined to GET
- * @param words the command's words for fields of the payload, which errors name
  * @throws OperatorError if it refuses, or the server isn't a devnet on this machine
  */
-export async function callDevnet(
-  url: string,
-  path: string,
-  payload?: object,
-  words: Readonly<Record<string, string>> = {},
-): Promise<unknown> {
+export async function callDevnet(url: string, path: string, payload?: object): Promise<unknown> {
   const method = payload === undefined ? 'GET' : 'POST';
   const { status, body } = await askServer({ url, key: null, command: 'devnet' }, method, path, payload);
   if (status === OK) return body;
   const isWrongValue = payload !== undefined && status !== NOT_FOUND;
-  const reason = Value.Check(DevnetError, body) ? inWords(body.message, words) : null;
+  const reason = Value.Check(DevnetError, body) ? body.message.replace(/^body\//, '') : null;
   throw new OperatorError(
     withFullStop(reason ?? `${withoutCredentials(url)} answers ${status} to ${path}`),
     isWrongValue ? 'Correct the value.' : 'Give the URL of a stackside devnet with --url.',

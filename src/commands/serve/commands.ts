@@ -145,8 +145,6 @@ interface SteeringCommand {
   arguments: readonly (readonly [syntax: string, help: string])[];
   /** Options that become fields of the body. */
   options?: readonly Option[];
-  /** The command's words for fields of the body that have other names. */
-  words?: Readonly<Record<string, string>>;
   /** The body of the request. @param options values by name */
   body: (options: Readonly<Record<string, number | undefined>>, ...args: string[]) => object;
 }
@@ -167,7 +165,6 @@ const steeringCommands: readonly SteeringCommand[] = [
       untilOption('--until-height <height>', 'Height of the last block, in place of a number'),
       numberOption('--traffic <transactions>', 'Transactions of simulated users in each block (default: 0)', 0),
     ],
-    words: { count: 'blocks', until_height: '--until-height', traffic: '--traffic' },
     body: ({ untilHeight, traffic }, count) => ({ count: numberOf(count), until_height: untilHeight, traffic }),
   },
   {
@@ -189,7 +186,6 @@ const steeringCommands: readonly SteeringCommand[] = [
     summary: 'Go back to the state after a block',
     example: 'stackside devnet revert before',
     arguments: [['<place>', 'Name of a snapshot, or index block hash as stackside devnet mine prints it']],
-    words: { index_block_hash: 'place', snapshot: 'place' },
     body: (_, place = '') => (place.startsWith('0x') ? { index_block_hash: place } : { snapshot: place }),
   },
   {
@@ -198,7 +194,6 @@ const steeringCommands: readonly SteeringCommand[] = [
     example: 'stackside devnet bitcoin 2',
     arguments: [['[blocks]', 'Number of Bitcoin blocks (default: 1)']],
     options: [untilOption('--until-height <height>', 'Height of the last Bitcoin block, instead of a number')],
-    words: { count: 'blocks', until_height: '--until-height' },
     body: ({ untilHeight }, count) => ({ count: numberOf(count), until_height: untilHeight }),
   },
   {
@@ -207,7 +202,6 @@ const steeringCommands: readonly SteeringCommand[] = [
     example: 'stackside devnet cycle',
     arguments: [['[cycles]', 'Number of cycles (default: 1)']],
     options: [untilOption('--until-cycle <cycle>', 'Number of the last cycle, instead of a number of cycles')],
-    words: { count: 'cycles', until_cycle: '--until-cycle' },
     body: ({ untilCycle }, count) => ({ count: numberOf(count), until_cycle: untilCycle }),
   },
   {
@@ -216,7 +210,6 @@ const steeringCommands: readonly SteeringCommand[] = [
     example: 'stackside devnet time 3600',
     arguments: [['[seconds]', 'Seconds']],
     options: [timeOption('--until-time <time>', 'Time of the next block, instead of seconds; UTC without a zone')],
-    words: { until_time: '--until-time' },
     body: ({ untilTime }, seconds) => ({ seconds: numberOf(seconds), until_time: untilTime }),
   },
   {
@@ -237,7 +230,6 @@ const steeringCommands: readonly SteeringCommand[] = [
       ['<id>', 'Transaction id'],
       ['<fee>', 'Micro-STX'],
     ],
-    words: { tx_id: 'id' },
     body: (_, id, fee) => ({ tx_id: id, fee }),
   },
   {
@@ -245,7 +237,6 @@ const steeringCommands: readonly SteeringCommand[] = [
     summary: 'Drop a pending transaction',
     example: 'stackside devnet drop 0x…',
     arguments: [['<id>', 'Transaction id']],
-    words: { tx_id: 'id' },
     body: (_, id) => ({ tx_id: id }),
   },
 ];
@@ -271,7 +262,7 @@ const types = command('devnet mine', {
 export function addDevnetCommands(program: OwnCommand): void {
   // Flags after the name of a subcommand are those of the subcommand.
   const devnetCommand = addCommand(program, devnet).enablePositionalOptions();
-  for (const { body, options = [], words, ...declared } of steeringCommands) {
+  for (const { body, options = [], ...declared } of steeringCommands) {
     addCommand(
       devnetCommand,
       command('devnet mine', {
@@ -283,7 +274,7 @@ export function addDevnetCommands(program: OwnCommand): void {
             import('./devnet-summary.ts'),
           ]);
           const path = `/stackside/v1/devnet/${declared.name}`;
-          const answer = await callDevnet(settings.url, path, body(values, ...args), words);
+          const answer = await callDevnet(settings.url, path, body(values, ...args));
           // A program reads what isn't on a terminal.
           const isText = process.stdout.isTTY && json !== true;
           process.stdout.write(`${isText ? devnetSummary(answer as object) : JSON.stringify(answer)}\n`);
