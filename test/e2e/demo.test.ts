@@ -1,7 +1,6 @@
 import { expect, test } from 'bun:test';
-import { mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
-import { basename, join } from 'node:path';
-import { removeLeftovers } from '../../src/commands/serve/devnet.ts';
+import { readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { dataDirectory } from '../support/data/data-directory.ts';
 import { metricOf } from '../support/servers/metrics.ts';
 import { standInEngine } from '../support/stand-in-engine.ts';
@@ -45,21 +44,6 @@ async function demoIn(
 
 const ready = async (child: Bun.Subprocess<'ignore', 'pipe', 'pipe'>) => child.stdout.getReader().read();
 
-test('links and files with the name of a leftover are skipped', () => {
-  using temporary = dataDirectory();
-  using other = dataDirectory();
-  const { path } = temporary;
-  // No process has this id.
-  const name = (text: string) => join(path, `stackside-devnet-4194303-${text}`);
-  symlinkSync('stackside-devnet-4194303-loop', name('loop'));
-  symlinkSync(other.path, name('link'));
-  writeFileSync(name('file'), '');
-  mkdirSync(name('directory'));
-  removeLeftovers(path);
-  expect(readdirSync(path).sort()).toEqual(['file', 'link', 'loop'].map((text) => basename(name(text))));
-  expect(readdirSync(other.path)).toEqual([]);
-});
-
 test('stackside demo removes its directory on every way out', async () => {
   using temporary = dataDirectory();
   using occupied = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: () => new Response() });
@@ -76,18 +60,6 @@ test('stackside demo removes its directory on every way out', async () => {
     ),
   ]);
   expect([exits, leftovers()]).toEqual([[1, 1, 0, 0, 0], []]);
-  // A killed process can't remove its directory, so the next demo does.
-  const killed = await demoIn(temporary.path, free, async (child) => {
-    await ready(child);
-    child.kill('SIGKILL');
-  });
-  expect([killed, leftovers()]).toEqual([137, [expect.any(String)]]);
-  const next = await demoIn(temporary.path, free, async (child) => {
-    await ready(child);
-    expect(leftovers().map((name) => name.split('-')[2])).toEqual([String(child.pid)]);
-    child.kill('SIGTERM');
-  });
-  expect([next, leftovers()]).toEqual([0, []]);
   // The demo is still starting.
   const starting = await demoIn(temporary.path, [...free, '--past-blocks', '100000'], async (child) => {
     await until(() => leftovers().length === 1, 'the directory');

@@ -1,11 +1,11 @@
 /** `stackside devnet` and `stackside demo`: serve a simulated chain, for users without a node and for tests of apps. */
-import { existsSync, lstatSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import type { Clock } from '../../base/clock.ts';
-import { EXIT, hasCode, OperatorError } from '../../base/errors.ts';
+import { EXIT, OperatorError } from '../../base/errors.ts';
 import { Services } from '../../base/service.ts';
-import { onFile, operatorErrorOf } from '../../base/system-errors.ts';
+import { onFile } from '../../base/system-errors.ts';
 import { ContractDeployment, isAbortError, watchFiles } from '../../devnet/clarity/contract-deployment.ts';
 import { EngineEndedError } from '../../devnet/clarity/engine.ts';
 import { RealNetwork } from '../../devnet/clarity/network.ts';
@@ -26,7 +26,7 @@ import type { Log } from '../../log.ts';
 import { eventListener } from '../../node/receiver.ts';
 import { readSettings, type Settings, type SettingsOf } from '../../settings/config.ts';
 import type { Sources } from '../../settings/describe.ts';
-import { type Lock, LockHeldError, lockState, lockUnfinished } from '../../store/files/lock.ts';
+import { type Lock, lockState } from '../../store/files/lock.ts';
 import { fileSizes } from '../../store/files/status.ts';
 import { clarityEngineUrl } from '../../thread-urls.ts';
 import { stopSignals } from '../cli/output.ts';
@@ -70,53 +70,12 @@ function requireNoData(directory: string): void {
   );
 }
 
-const PREFIX = 'stackside-devnet-';
-/** The name of a devnet's temporary directory, with the id of its process. */
-const DIRECTORY_NAME = new RegExp(`^${PREFIX}([1-9]\\d*)-`);
-
-function isRunning(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return !hasCode(error, 'ESRCH');
-  }
-}
-
-/**
- * Whether a devnet that was killed left a temporary directory, which this user may remove. Other users may have made links and
- * files with such names: they are skipped.
- */
-function isLeftover(path: string, pid: number): boolean {
-  if (isRunning(pid)) return false;
-  const entry = lstatSync(path, { throwIfNoEntry: false });
-  if (entry?.isDirectory() !== true || entry.uid !== process.getuid?.()) return false;
-  try {
-    // A devnet in a container may also use the directory, and its process isn't visible here.
-    lockUnfinished(path)[Symbol.dispose]();
-    return true;
-  } catch (error) {
-    if (error instanceof LockHeldError || operatorErrorOf(error, path) !== null) return false;
-    throw error;
-  }
-}
-
-/** Removes the temporary directories of devnets that were killed. @param parent the directory that contains them */
-export function removeLeftovers(parent = tmpdir()): void {
-  for (const name of readdirSync(parent)) {
-    const pid = DIRECTORY_NAME.exec(name)?.[1];
-    const path = join(parent, name);
-    if (pid !== undefined && isLeftover(path, Number(pid))) rmSync(path, { recursive: true, force: true });
-  }
-}
-
 /**
  * Makes a temporary directory, which is removed when the process ends: after the devnet stops or fails to start, or when the
  * process exits at once.
  */
 function temporaryData(): { path: string; remove(): void } {
-  removeLeftovers();
-  const path = mkdtempSync(join(tmpdir(), `${PREFIX}${process.pid}-`));
+  const path = mkdtempSync(join(tmpdir(), 'stackside-devnet-'));
   const remove = () => {
     process.off('exit', remove);
     rmSync(path, { recursive: true, force: true });
