@@ -237,15 +237,6 @@ test.each<[string, Partial<Facts>, string, string]>([
     "Read the server's log: the event service_failing has the reason.",
   ],
   [
-    'archive',
-    {
-      ...server({ archive: { ...SERVER.archive!, behind_entries: 7, behind_seconds: 18_000 } }),
-      alerts: [{ ...ALERT, name: 'StacksideArchiveBehind' }],
-    },
-    'The archive lacks 7 entries and has been incomplete for 5 hours, although no upload failed.',
-    'Wait if this is the first archive of a long journal: it may take hours. Otherwise, check how fast the archive accepts writes. If this machine fails, the missing entries are lost.',
-  ],
-  [
     'format',
     withFiles({ index: 'newer', journal: null }),
     'A newer version of Stackside wrote /srv.',
@@ -349,34 +340,13 @@ test('the check of a sound archive does not promise that the next write succeeds
   });
 });
 
-test('the check of an archive reports no problem before the first upload, nor of a host that does not write it', () => {
-  const begun = { ...SERVER.archive!, entry: 0, behind_entries: 7 };
-  expect(checkFacts(server({ archive: begun })).archive).toEqual({
-    state: 'ok',
-    message: 'The server has not written to the archive since its start.',
-  });
-  expect(checkFacts(server({ archive: { ...begun, behind_seconds: 18_000 } })).archive).toEqual({
-    state: 'ok',
-    message: 'The archive lacks 7 entries. Only the next upload shows whether it still accepts writes.',
-  });
-  const failing = { ...begun, base: { ...begun.base, failing: true } };
-  expect(checkFacts(server({ archive: failing })).archive).toMatchObject({ state: 'problem' });
+test('the check of an archive skips a host that does not write it', () => {
   const cluster = { name: 'a' } as ServerStatus['cluster'];
   expect(checkFacts(server({ archive: null, cluster })).archive).toEqual({
     state: 'skipped',
-    message:
-      "This host doesn't write the archive. The host that delivers chainhooks writes the archive, if it has --archive: give all hosts the same one.",
+    message: 'The host that delivers chainhooks writes the archive, if it has --archive: give all hosts the same one.',
   });
-  const idle = { ...cluster, deliveries: { held: false, holder: null, epoch: 1 } } as ServerStatus['cluster'];
-  expect(checkFacts(server({ archive: null, cluster: idle })).archive?.message).toEndWith(
-    'no host is known to deliver.',
-  );
   const settings = { ...WELL.settings, archive: null };
-  expect(checkFacts({ settings, ...server({ archive: null, cluster }) }).archive).toEqual({
-    state: 'skipped',
-    message:
-      'This host has no archive. The host that delivers chainhooks writes the archive, if it has --archive: give all hosts the same one.',
-  });
   expect(checkFacts({ settings, ...server({ archive: null }) }).archive?.message).toBe('No archive is written.');
   expect(checkFacts(server({ archive: null })).archive).toMatchObject({ state: 'problem' });
 });

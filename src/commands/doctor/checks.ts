@@ -33,20 +33,12 @@ const problem = (message: string, remedy: string, observer?: string): Finding =>
 
 const NO_SERVER = 'No server answers with these settings.';
 const NO_NODE = "The node doesn't answer.";
-const ONE_WRITER =
-  'The host that delivers chainhooks writes the archive, if it has --archive: give all hosts the same one.';
-
-/** Explains to a host of a cluster who writes the archive. */
-const archiveWriter = (cluster: NonNullable<NonNullable<Facts['server']>['cluster']>): string =>
-  cluster.deliveries?.holder === null ? `${ONE_WRITER} At present, no host is known to deliver.` : ONE_WRITER;
 
 /** Maximum seconds between the clocks of this machine and the node: webhooks are signed with the time. */
 const MAX_CLOCK_DIFFERENCE = 10;
 /** The operator must act if the free space, or the time until the disk is full, is lower. */
 const MIN_FREE_BYTES = 1e9;
 const MIN_SECONDS_LEFT = 7 * 86_400;
-/** Maximum seconds without an upload after which a server may only have started. */
-const MAX_SECONDS_BEFORE_UPLOAD = 60;
 /** Blocks that the index may lack, because a node reports a block's height before it posts the block. */
 const BLOCKS_BEHIND = 2;
 const UNAUTHORIZED = [401, 403];
@@ -57,7 +49,6 @@ const COVERED = new Set([
   'StacksideNoBlocks',
   'StacksideBehindNode',
   'StacksideNodeUnreachable',
-  'StacksideArchiveBehind',
 ]);
 
 const endpointOf = ({ server, settings }: Facts): string =>
@@ -199,28 +190,25 @@ const checks: Readonly<Record<string, (facts: Facts) => Finding>> = {
       : ok(`${free}${fullText}.`);
   },
 
-  archive({ server, alerts, archive: stored, settings: { archive } }) {
+  archive({ server, archive: stored, settings: { archive } }) {
     if (server === null) {
       if (stored === null) return skipped('No archive is written.');
       if (stored.error !== null) return problem(stored.error.message, stored.error.remedy);
       return ok(`${stored.value} can be reached. Only an upload shows whether the archive accepts writes.`);
     }
-    if (archive === null && server.archive == null) {
-      return skipped(
-        server.cluster === null
-          ? 'No archive is written.'
-          : `This host has no archive. ${archiveWriter(server.cluster)}`,
-      );
-    }
     if (server.archive === null) {
-      if (server.cluster !== null)
-        return skipped(`This host doesn't write the archive. ${archiveWriter(server.cluster)}`);
+      if (server.cluster !== null) {
+        return skipped(
+          'The host that delivers chainhooks writes the archive, if it has --archive: give all hosts the same one.',
+        );
+      }
+      if (archive === null) return skipped('No archive is written.');
       return problem(
-        `The server doesn't write the archive at ${withoutCredentials(archive ?? '')}.`,
+        `The server doesn't write the archive at ${withoutCredentials(archive)}.`,
         'Restart the server with --archive.',
       );
     }
-    const { entry, failing, behind_entries: entries, behind_seconds: seconds, base } = server.archive;
+    const { failing, behind_entries: entries, behind_seconds: seconds, base } = server.archive;
     const remedy = "Read the server's log: the event service_failing has the reason.";
     if (failing) {
       return problem(
@@ -229,15 +217,6 @@ const checks: Readonly<Record<string, (facts: Facts) => Finding>> = {
       );
     }
     if (base.failing) return problem('The last attempt to write a base to the archive failed.', remedy);
-    if (alerts.some(({ name }) => name === 'StacksideArchiveBehind')) {
-      return problem(
-        `The archive lacks ${plural(entries, 'entry')} and has been incomplete for ${durationInWords(Math.round(seconds))}, although no upload failed.`,
-        'Wait if this is the first archive of a long journal: it may take hours. Otherwise, check how fast the archive accepts writes. If this machine fails, the missing entries are lost.',
-      );
-    }
-    if (entry === 0 && seconds <= MAX_SECONDS_BEFORE_UPLOAD) {
-      return ok('The server has not written to the archive since its start.');
-    }
     return ok(
       `The archive lacks ${plural(entries, 'entry')}. Only the next upload shows whether it still accepts writes.`,
     );
