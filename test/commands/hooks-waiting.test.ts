@@ -3,7 +3,7 @@ import { expect, spyOn, test } from 'bun:test';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { systemClock } from '../../src/base/clock.ts';
-import { backfill, list, retry, sendTest, setEnabled, skip, tryFile } from '../../src/commands/hooks/hooks.ts';
+import { list, retry, sendTest, setEnabled, skip, tryFile } from '../../src/commands/hooks/hooks.ts';
 import {
   definition,
   filtersOf,
@@ -220,29 +220,4 @@ test('a chainhook takes one aligned line of the list, even if its name has a lin
   const { uuid } = (await server.request('POST', '/chainhooks/me', { ...hook, name: 'a\nb\tc' })).body;
   const printed = await outputOf(() => list(connectionOf(server), TEXT));
   expect(printed.split('\n').slice(1)).toEqual([`${uuid}  new          0  a b c`, '']);
-});
-
-test('a backfill that waits for the receiver says why, once', async () => {
-  const HOOK = '00000000-0000-4000-8000-000000000001';
-  const job = { id: '00000000-0000-4000-8000-000000000002', from_height: 1, to_height: 8, dry_run: false };
-  const counts = { matched_blocks: 0, matched_transactions: 0, deliveries: { queued: 0, delivered: 0, dead: 0 } };
-  const times = { created_at: 1, finished_at: null, error: null };
-  let reads = 0;
-  await using proxy = proxyOf(async ({ method, url }) => {
-    if (new URL(url).pathname.endsWith(HOOK)) {
-      const status = { status: 'streaming', enabled: true, next_attempt_at: 5, paused_reason: null };
-      return Response.json({ status: { ...status, failing_delivery: 'evt_1' } });
-    }
-    if (method === 'GET') reads += 1;
-    const state = reads < 3 ? 'running' : 'completed';
-    return Response.json({ ...job, ...counts, ...times, state, next_height: 1 });
-  });
-  using written = spyOn(process.stderr, 'write').mockImplementation(() => true);
-  const output = await outputOf(() =>
-    backfill(proxy.connection, HOOK, { fromHeight: 1, toHeight: 8, dryRun: false, wait: true }),
-  );
-  expect(JSON.parse(output)).toMatchObject({ state: 'completed' });
-  expect(written.mock.calls.map(([text]) => text)).toEqual([
-    `The backfill may have to wait: the delivery evt_1 failed and waits for a retry. See \`stackside hooks show ${HOOK}\`.\n`,
-  ]);
 });

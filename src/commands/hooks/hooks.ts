@@ -226,14 +226,6 @@ export async function tryFile(
 
 const POLL_MS = 200;
 
-/** Returns why the backfills of a chainhook may wait, as a sentence; null if they don't have to. */
-async function backfillObstacle(connection: Connection, uuid: string): Promise<string | null> {
-  const { status } = await callFor(FailingHook, connection, 'GET', hookPath(uuid));
-  if (status.paused_reason !== null) return `The backfill waits: the chainhook is paused (${status.paused_reason}).`;
-  if (status.failing_delivery === null || status.next_attempt_at === null) return null;
-  return `The backfill may have to wait: the delivery ${status.failing_delivery} failed and waits for a retry. See \`stackside hooks show ${uuid}\`.`;
-}
-
 /** Starts a backfill and prints its state. */
 export async function backfill(
   connection: Connection,
@@ -242,16 +234,9 @@ export async function backfill(
 ): Promise<void> {
   const body = { from_height: fromHeight, to_height: toHeight, dry_run: dryRun };
   let job = await callFor(BackfillResponse, connection, 'POST', `${hookPath(uuid)}/backfills`, body);
-  let isReported = false;
-  const isOpen = (): boolean => job.state === 'queued' || job.state === 'running';
-  while (wait && isOpen()) {
+  while (wait && (job.state === 'queued' || job.state === 'running')) {
     await Bun.sleep(POLL_MS);
     job = await callFor(BackfillResponse, connection, 'GET', `${hookPath(uuid)}/backfills/${job.id}`);
-    if (isReported || dryRun || !isOpen()) continue;
-    const problem = await backfillObstacle(connection, uuid);
-    if (problem === null) continue;
-    process.stderr.write(`${printableText(problem)}\n`);
-    isReported = true;
   }
   printJson(job);
 }
