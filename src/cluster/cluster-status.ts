@@ -66,32 +66,6 @@ async function readPosition(access: EngineAccess, journal: OwnJournal, head: Hea
   return { entry, fits: row !== undefined && journalChain !== null && sameChain(row.chain, journalChain) };
 }
 
-/** Number of entries that are counted in a batch, and maximum number of ranges that are listed. */
-const COUNTED_BATCH = 100_000;
-const MAX_LISTED = 10;
-
-/** Ranges of numbers that are missing before the log's newest entry, oldest first. @throws LogUnavailableError */
-export async function missingEntries(log: PostgresLog): Promise<{ first: number; last: number }[]> {
-  const { engine, tables } = log.access;
-  const batch = `(SELECT seq FROM ${tables.log} WHERE seq > $1::bigint ORDER BY seq LIMIT ${COUNTED_BATCH}) AS batch`;
-  const countBatch = `SELECT max(seq) AS newest, count(*) AS number FROM ${batch}`;
-  const holes =
-    'SELECT before + 1 AS first, seq - 1 AS last' +
-    ` FROM (SELECT seq, lag(seq, 1, $1::bigint) OVER (ORDER BY seq) AS before FROM ${batch}) AS pair` +
-    ` WHERE seq > before + 1 ORDER BY seq LIMIT ${MAX_LISTED}`;
-  const gaps: { first: number; last: number }[] = [];
-  for (let last = LOG_START.id; gaps.length < MAX_LISTED; ) {
-    const [row] = await engine.read((run) => run<{ newest: string | null; number: string }>(countBatch, [last]));
-    if (row?.newest == null) break;
-    if (Number(row.newest) - last !== Number(row.number)) {
-      const rows = await engine.read((run) => run<{ first: string; last: string }>(holes, [last]));
-      gaps.push(...rows.map((hole) => ({ first: Number(hole.first), last: Number(hole.last) })));
-    }
-    last = Number(row.newest);
-  }
-  return gaps.slice(0, MAX_LISTED);
-}
-
 // ── The reports of hosts ──
 
 interface HostPosition {

@@ -12,8 +12,6 @@ export const VERIFY_INTERVAL_MS = 10_000;
 const REST = 360;
 
 interface VerifyingOptions extends Pick<ClusterHostOptions, 'log' | 'entries' | 'clock' | 'say'> {
-  /** Ranges of entry numbers that are missing before the log's newest one. @throws LogUnavailableError */
-  missing: () => Promise<Omit<LogFault, 'fault'>[]>;
   hasLease: () => boolean;
 }
 
@@ -27,7 +25,7 @@ interface Pass {
 }
 
 /** Starts to verify the log whenever this host has the lease. */
-export function startVerifying({ log, missing, entries, hasLease, clock, say }: VerifyingOptions) {
+export function startVerifying({ log, entries, hasLease, clock, say }: VerifyingOptions) {
   /** The known faults, by their first entry. A complete pass removes those that it no longer finds. */
   const faults = new Map<number, LogFault>();
   /** The present pass; null between two passes. */
@@ -50,14 +48,8 @@ export function startVerifying({ log, missing, entries, hasLease, clock, say }: 
     faults.set(first, fault);
   }
 
-  async function beginPass(): Promise<Pass> {
-    const begun: Pass = { last: LOG_START, end: (await log.head()).id, faults: new Set() };
-    for (const hole of await missing()) await fillOrReport({ ...hole, fault: 'is missing' }, begun);
-    return begun;
-  }
-
   async function verifyBatch(): Promise<void> {
-    pass ??= await beginPass();
+    pass ??= { last: LOG_START, end: (await log.head()).id, faults: new Set() };
     const { last, end, faults: passFaults } = pass;
     const rangeFaults: LogFault[] = [];
     const next = await verifyRange(log, last, (fault) => rangeFaults.push(fault));

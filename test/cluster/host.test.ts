@@ -383,7 +383,6 @@ function verifier(hostA: ReturnType<typeof openHost>, log: Pick<MemoryLog, 'clie
   const logged: ClusterEvent[] = [];
   const verification = startVerifying({
     log: log.client(),
-    missing: async () => [],
     entries: hostA.ingest.entries!,
     hasLease,
     clock,

@@ -39,8 +39,6 @@ export interface OpenedLog {
   /** Reads the status of the log and its hosts. @throws LogUnavailableError, OperatorError */
   status(): Promise<ClusterStatus>;
   leases: LeaseEngine;
-  /** Ranges of entries that are missing before the log's newest one. @throws LogUnavailableError */
-  missing(): Promise<{ first: number; last: number }[]>;
 }
 
 /** Opens the log of a cluster. @throws OperatorError if there is none, its version differs, or the role lacks rights */
@@ -48,7 +46,7 @@ export type OpenLog = (url: string, options: { prefix: string; clock: Clock; isH
 
 /** Opens the log in PostgreSQL; loads its client on demand. */
 export const openClusterLog: OpenLog = async (url, options) => {
-  const [{ openPostgresLog }, { clusterStatus, missingEntries, writeReport }, { postgresLeases }] = await Promise.all([
+  const [{ openPostgresLog }, { clusterStatus, writeReport }, { postgresLeases }] = await Promise.all([
     import('../../cluster/postgres-log.ts'),
     import('../../cluster/cluster-status.ts'),
     import('../../cluster/leases.ts'),
@@ -59,7 +57,6 @@ export const openClusterLog: OpenLog = async (url, options) => {
     report: (host, isFirst) => writeReport(log.access, host, isFirst),
     status: () => clusterStatus(log, null),
     leases: postgresLeases(log.access),
-    missing: () => missingEntries(log),
   };
 };
 
@@ -230,9 +227,9 @@ export async function joinCluster(options: JoinOptions) {
   const deliveries =
     settings.mode === 'read' ? null : deliveryLease({ leases: opened.leases, host, name, ingest, clock, random, say });
   if (deliveries !== null) leaseMetrics(registry, () => deliveries.status());
-  const { log, missing } = opened;
+  const { log } = opened;
   const hasLease = () => deliveries?.hasLease() ?? false;
-  const verification = deliveries === null ? null : startVerifying({ log, missing, entries, hasLease, clock, say });
+  const verification = deliveries === null ? null : startVerifying({ log, entries, hasLease, clock, say });
   if (verification !== null) verificationMetrics(registry, verification.state);
   const process = random.uuid();
   const report = (): HostReport => {

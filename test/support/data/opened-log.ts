@@ -10,7 +10,6 @@ export const openedLog = (log: SharedLog, leases: LeaseEngine): OpenedLog => ({
   log,
   leases,
   report: async () => ({ isNameShared: false, now: 0 }),
-  missing: async () => [],
   status: async () => ({
     chainId: null,
     head: await log.head(),
