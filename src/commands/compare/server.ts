@@ -46,8 +46,6 @@ const MAX_FAILURES = 5;
 const TOO_MANY = 429;
 const BUSY: ReadonlySet<number> = new Set([TOO_MANY, 503]);
 const PASSING: ReadonlySet<number> = new Set([...BUSY, 500, 502, 504]);
-const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 307, 308]);
-const MAX_REDIRECTS = 3;
 /** Failures that may pass. An answer that is too long or too slow would cost the server as much again. */
 const BROKEN: ReadonlySet<string> = new Set(['broken', 'connection']);
 
@@ -78,10 +76,6 @@ function secondsIn(retryAfter: string, now: number): number {
   const time = utcMicroseconds(retryAfter);
   return time === null ? 0 : Math.max(0, Math.ceil((time / 1_000 - now) / 1_000));
 }
-
-/** Whether a redirect stays on the server. Another server must not get the key, and TLS must not change to plain text. */
-const isSameServer = (from: URL, to: URL): boolean =>
-  to.origin === from.origin || (to.hostname === from.hostname && from.protocol === 'http:' && to.protocol === 'https:');
 
 async function toAnswer(response: Response): Promise<Answer> {
   const { status, headers } = response;
@@ -152,23 +146,17 @@ export class Server {
     throw new TemporaryError(`${error.message}.`, remedy, { cause: error.cause });
   }
 
+  /** Sends a request once. Redirects aren't followed: another server must not get the key. */
   async #send(target: string): Promise<Answer | UnreachableError> {
     const { clock, key, userAgent } = this.options;
     const headers = { accept: '*/*', 'user-agent': userAgent, ...(key === null ? {} : { 'x-api-key': key }) };
+    const limits = { server: this.url, timeoutMs: ANSWER_MS, clock };
+    await this.#turn();
+    this.requests += 1;
     try {
-      let url = new URL(`${this.url}${target}`);
-      for (let redirects = 0; ; redirects++) {
-        await this.#turn();
-        this.requests += 1;
-        const response = await wholeAnswer(url, { headers }, { server: this.url, timeoutMs: ANSWER_MS, clock });
-        const location = REDIRECTS.has(response.status) ? (response.headers.get('location') ?? '') : '';
-        const next = URL.parse(location, url.href);
-        if (location === '' || next === null || !isSameServer(url, next) || redirects === MAX_REDIRECTS) {
-          this.#hasAnswered = true;
-          return await toAnswer(response);
-        }
-        url = next;
-      }
+      const response = await wholeAnswer(`${this.url}${target}`, { headers }, limits);
+      this.#hasAnswered = true;
+      return await toAnswer(response);
     } catch (error) {
       if (error instanceof UnreachableError) return error;
       throw error;
