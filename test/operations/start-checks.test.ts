@@ -3,12 +3,7 @@ import { expect, test } from 'bun:test';
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { demoSettings, devnetSettings, withFreePorts } from '../../src/commands/serve/devnet.ts';
-import {
-  requireTwoPorts,
-  warnOfOpenEventPort,
-  warnOfUnmanagedHooks,
-  warnOfUnusedEventPort,
-} from '../../src/commands/serve/start-checks.ts';
+import { requireTwoPorts, warnOfOpenEventPort, warnOfUnmanagedHooks } from '../../src/commands/serve/start-checks.ts';
 import type { LogEvent } from '../../src/log.ts';
 import { readSettingsOf } from '../../src/settings/config.ts';
 import { refusal } from '../support/data/archive.ts';
@@ -25,17 +20,6 @@ test.each([
   const logged: LogEvent[] = [];
   const resolve = async () => ['127.0.0.1'];
   await warnOfOpenEventPort({ eventHost, eventPort: 3700 }, (event) => void logged.push(event), resolve);
-  expect(logged.map(({ event }) => event)).toEqual(Array(warnings).fill('setup_warning'));
-});
-
-test.each([
-  ['redis://db:6379', 'full', 3999, 1],
-  ['redis://db:6379', 'full', 3700, 0],
-  ['redis://db:6379', 'write', 3999, 0],
-  [null, 'full', 3999, 0],
-] as const)('--snp %s with --mode %s and --event-port %d gives %d warnings', (snp, mode, eventPort, warnings) => {
-  const logged: LogEvent[] = [];
-  warnOfUnusedEventPort({ snp, mode, eventPort }, (event) => void logged.push(event));
   expect(logged.map(({ event }) => event)).toEqual(Array(warnings).fill('setup_warning'));
 });
 

@@ -26,7 +26,6 @@ import {
   requireNodeChain,
   warnOfOpenEventPort,
   warnOfUnmanagedHooks,
-  warnOfUnusedEventPort,
 } from './start-checks.ts';
 import { watchState } from './state-watch.ts';
 import { openWritableIndex } from './writable-index.ts';
@@ -172,7 +171,6 @@ async function startServices(
   log({ event: 'started', version: serverVersion, mode, data, settings: changedSettings(settings) });
   state.start();
   if (receiving?.port != null) await warnOfOpenEventPort(settings, log);
-  warnOfUnusedEventPort(settings, log);
   warnOfUnmanagedHooks(settings, writer !== null && writer.ingest.hooks.records.consumers().length > 0, log);
   return {
     api: url,

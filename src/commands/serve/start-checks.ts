@@ -8,7 +8,6 @@ import type { Log } from '../../log.ts';
 import { infoOrNull, type NodeRpc } from '../../node/rpc.ts';
 import type { Settings } from '../../settings/config.ts';
 import { changedSettings } from '../../settings/describe.ts';
-import { eventSettings } from '../../settings/node.ts';
 import { requireArchivable } from './archiving.ts';
 
 /** Resolves a name to its addresses. @throws the resolver's error */
@@ -35,16 +34,6 @@ export async function warnOfOpenEventPort(
   const remedy = `Let only the node reach port ${eventPort}, by a firewall or a private network; or set --event-host 127.0.0.1.`;
   const problem = `The event port listens on ${eventHost}. Other machines may reach it, and it accepts events from everybody.`;
   log({ event: 'setup_warning', problem, remedy });
-}
-
-/** Warns if --event-port is set, but events come from a stream. A container image always sets the event host. */
-export function warnOfUnusedEventPort(
-  { snp, mode, eventPort }: Pick<Settings, 'snp' | 'mode' | 'eventPort'>,
-  log: Log,
-): void {
-  if (snp === null || mode !== 'full' || eventPort === eventSettings.eventPort.type.default) return;
-  const problem = '--event-port and --event-host have no effect: events come from the stream of --snp.';
-  log({ event: 'setup_warning', problem, remedy: 'Omit --event-port and --event-host, or omit --snp.' });
 }
 
 /** Warns if --mode write leaves chainhooks, or settings for them, without a port that manages them. */
