@@ -6,7 +6,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Static, Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
-import { type Clock, systemRandom } from '../base/clock.ts';
+import type { Clock } from '../base/clock.ts';
 import { withoutCredentials } from '../base/credentials.ts';
 import { OperatorError, TemporaryError } from '../base/errors.ts';
 import { writeWhole } from '../base/files.ts';
@@ -172,8 +172,6 @@ export interface OpenArchiveOptions extends Pick<SignedArchiveOptions, 'lacks'> 
   isReadOnly?: boolean;
   trust: Trust;
   clock: Clock;
-  /** Called with the reason before a request to the archive's server is repeated for the first time. */
-  retrying?: (reason: string) => void;
 }
 
 /** Warning about an archive that no key verifies. */
@@ -184,13 +182,13 @@ export const UNSIGNED =
 export const isWeb = (location: string): boolean => ['http', 'https'].includes(schemeOf(location) ?? '');
 
 /** @throws OperatorError if the location is not a URL, or is a URL of another machine without TLS */
-function webFiles(location: string, clock: Clock, retrying: OpenArchiveOptions['retrying']): ObjectSource {
+function webFiles(location: string, clock: Clock): ObjectSource {
   const url = URL.parse(location);
   if (url === null) throw new OperatorError(`${withoutCredentials(location)} isn't a URL.`, 'Correct the URL.');
   const host = url.hostname.replace(/^\[|\]$/g, '');
   const address = parseAddress(host);
   const isOwn = host === 'localhost' || (address !== null && isLoopback(address));
-  if (url.protocol === 'https:' || isOwn) return webSource(url, clock, systemRandom.number, retrying);
+  if (url.protocol === 'https:' || isOwn) return webSource(url, clock);
   throw new OperatorError(
     `${withoutCredentials(location)} doesn't use TLS, so anyone on the network path can withhold or delay data.`,
     'Use a URL that begins with https://. http:// works only for servers on this machine.',
@@ -201,14 +199,9 @@ function webFiles(location: string, clock: Clock, retrying: OpenArchiveOptions['
 export const archiveLocation = (location: string): string => withoutName(withoutName(location, IDENTITY), HEAD);
 
 /** Returns the source of objects at a location, without reading any. @throws OperatorError for an unreadable location */
-export const filesAt = (
-  locationText: string,
-  directory: string | null,
-  clock: Clock,
-  retrying?: OpenArchiveOptions['retrying'],
-): ObjectSource => {
+export const filesAt = (locationText: string, directory: string | null, clock: Clock): ObjectSource => {
   const location = archiveLocation(locationText);
-  return isWeb(location) ? webFiles(location, clock, retrying) : objectStoreAt(location, directory, { retrying });
+  return isWeb(location) ? webFiles(location, clock) : objectStoreAt(location, directory);
 };
 
 /** @throws OperatorError unless the reader gives exactly one of a key and --archive-unsigned */
@@ -239,14 +232,14 @@ const headMemory = (
  * @throws OperatorError for a location that can't be read, and if an archive is public and its reader trusts no key
  */
 export async function openArchive(options: OpenArchiveOptions): Promise<ObjectStoreReads> {
-  const { location: locationText, directory, trust, clock, lacks, retrying } = options;
+  const { location: locationText, directory, trust, clock, lacks } = options;
   const { archivePublicKey: key, archiveUnsigned } = trust;
   if (isWeb(locationText)) {
-    const source = filesAt(locationText, directory, clock, retrying);
+    const source = filesAt(locationText, directory, clock);
     requireTrust(source.location, trust);
     return signedArchive({ source, key, lacks, ...headMemory(options, source.location) });
   }
-  const store = objectStoreAt(archiveLocation(locationText), directory, { retrying });
+  const store = objectStoreAt(archiveLocation(locationText), directory);
   if (key === null && !archiveUnsigned && (await readIdentity(store))?.public !== true) return store;
   requireTrust(store.location, trust);
   return key === null ? store : signedArchive({ source: store, key, lacks, ...headMemory(options, store.location) });

@@ -79,8 +79,6 @@ export interface ArchiveRestoreOptions extends Pick<IngestOptions, 'machine' | '
   /** Called while a base is loaded. */
   loading?: (progress: BaseLoading) => void;
   report: (progress: RestoreProgress) => void;
-  /** Called if the archive has nothing after the given end, so that nothing is left out. */
-  leftNothingOut?: () => void;
   /** Called with each secondary index before it is made. */
   making: (progress: SecondaryIndexProgress) => void;
   /** Its turns are awaited after each entry, so that signals are handled. */
@@ -132,22 +130,18 @@ function requireNamedIdentity({ location }: ObjectStoreReads, named: string, { i
 /** Whether the restore ends with this entry. Later entries may then even be damaged. */
 const isEnd = (entry: number, until: Until): boolean => until !== null && 'entry' in until && entry >= until.entry;
 
-/**
- * Applies the entries up to the end. The archive grows during a long restore, so it then applies the new entries.
- * @returns whether an earlier end was reached
- */
+/** Applies the entries up to the end. The archive grows during a long restore, so it then applies the new entries. */
 async function applyEntries(
   ingest: Ingest,
   options: ArchiveRestoreOptions,
   { archive, last }: Pick<Restore, 'archive' | 'last'>,
-): Promise<boolean> {
+): Promise<void> {
   const from = ingest.position().id;
   let begin: number;
   do {
     begin = ingest.position().id;
-    if (await applyListed(ingest, options, { archive, from, last })) return true;
+    if (await applyListed(ingest, options, { archive, from, last })) return;
   } while (ingest.position().id > begin);
-  return false;
 }
 
 /** Applies the entries of the segments that the archive lists now. @returns whether an earlier end was reached */
@@ -251,8 +245,7 @@ async function makeFiles(options: ArchiveRestoreOptions, { archive, identity, ba
   try {
     const lastEntry = lastApplied(ingest);
     const isChanged = identity !== null && lastEntry !== undefined && lastIdentityIn([lastEntry]) === identity;
-    if (!isChanged && !(await applyEntries(ingest, options, { archive, last })) && identity !== null)
-      options.leftNothingOut?.();
+    if (!isChanged) await applyEntries(ingest, options, { archive, last });
     ingest.commit();
     if (identity === null) requireNamedIdentity(store, archive.identity, ingest);
     else if (!isChanged) changeIdentity(ingest, identity, options);

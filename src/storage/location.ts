@@ -38,29 +38,19 @@ function requireOutside(location: string, directory: string): void {
   );
 }
 
-export interface StoreOptions {
-  /** Called with the reason before a request to S3 is repeated for the first time. */
-  retrying?: ((reason: string) => void) | undefined;
-  /** Whether other users of this machine, such as a web server, may read the files that are written to a directory. */
-  isPublic?: boolean;
-}
-
 /**
  * Returns the store at a path or below a key of S3, without reading it.
  * @param directory the data directory, which must not contain the store; null if the command has none
+ * @param isPublic whether other users of this machine, such as a web server, may read the files that are written to a directory
  * @throws OperatorError if the location is neither a path nor a key, or is inside the data directory
  */
-export function objectStoreAt(
-  location: string,
-  directory: string | null,
-  { retrying, isPublic = false }: StoreOptions = {},
-): ObjectStore {
+export function objectStoreAt(location: string, directory: string | null, isPublic = false): ObjectStore {
   switch (schemeOf(location)) {
     case null:
       if (directory !== null) requireOutside(location, directory);
       return directoryFiles(location, isPublic);
     case 's3':
-      return s3Objects({ url: location, variables: process.env, clock: systemClock, retrying });
+      return s3Objects({ url: location, variables: process.env, clock: systemClock });
     default:
       throw new OperatorError(
         `${withoutCredentials(location)} is not a location for an archive.`,

@@ -16,18 +16,12 @@ function urlText(url: URL): string {
 }
 
 /** Returns the files below a URL. Each request includes the URL's query. */
-export function webSource(
-  url: URL,
-  clock: Clock,
-  random = systemRandom.number,
-  retrying?: Transfer['retrying'],
-): ObjectSource {
+export function webSource(url: URL, clock: Clock, random = systemRandom.number): ObjectSource {
   const location = urlText(url);
   const transferOf = (file: string): Transfer => ({
     location: file,
     clock,
     random,
-    retrying,
     redirect: 'follow',
     toRefusalError: ({ status }) =>
       MISSING.has(status)
@@ -176,11 +170,10 @@ export interface S3Options {
   clock: Clock;
   /** Returns a number from 0 to 1, for the waits after failures. */
   random?: () => number;
-  retrying?: Transfer['retrying'];
 }
 
 /** Returns the objects below a key of S3. @throws OperatorError for a URL without a key */
-export function s3Objects({ url, variables, clock, random = systemRandom.number, retrying }: S3Options): ObjectStore {
+export function s3Objects({ url, variables, clock, random = systemRandom.number }: S3Options): ObjectStore {
   const match = /^s3:\/\/([^/]+)\/+(.*[^/])\/*$/.exec(url);
   if (match === null)
     throw new OperatorError(
@@ -194,7 +187,6 @@ export function s3Objects({ url, variables, clock, random = systemRandom.number,
     location,
     clock,
     random,
-    retrying,
     redirect: 'manual',
     toRefusalError: (refusal) => toRefusalError(location, refusal),
     mayPass: (refusal) => PASSING.has(parseCode(refusal)),

@@ -43,8 +43,6 @@ export interface Transfer {
    * not be replaced.
    */
   toRefusalError: (refusal: Refusal) => OperatorError | null;
-  /** Called with the reason before a request is repeated for the first time. */
-  retrying?: ((reason: string) => void) | undefined;
   /** Reports whether a client error may pass although its status isn't one of {@link PASSING}. */
   mayPass?: (refusal: Refusal) => boolean;
 }
@@ -151,15 +149,12 @@ const retryErrorOf = (error: unknown): RetryError => {
  * Repeats an attempt until it succeeds or fails permanently.
  * @throws OperatorError for a permanent rejection; TemporaryError if all attempts fail
  */
-async function succeed<T>({ location, clock, random, retrying }: Transfer, attempt: () => Promise<T>): Promise<T> {
+async function succeed<T>({ location, clock, random }: Transfer, attempt: () => Promise<T>): Promise<T> {
   const result = await withRetries(
     clock,
     () => attempt().catch(retryErrorOf),
-    (result, attempts) => {
-      if (!(result instanceof RetryError) || attempts === MAX_ATTEMPTS) return null;
-      if (attempts === 1) retrying?.(`${location} can't be reached yet: ${result.message}`);
-      return backoff(attempts, { ...WAITS, random });
-    },
+    (result, attempts) =>
+      result instanceof RetryError && attempts < MAX_ATTEMPTS ? backoff(attempts, { ...WAITS, random }) : null,
   );
   if (!(result instanceof RetryError)) return result;
   throw new TemporaryError(

@@ -194,14 +194,6 @@ describe('the commands', () => {
     );
   });
 
-  test('a restore to a time after the end of the archive prints that nothing was left out', async () => {
-    const into = join(folder.path, 'beyond');
-    const beyond = await stackside('restore', path, '--data', into, '--until-time', '2100-01-01T00:00:00Z');
-    expect(beyond.stdout).toMatch(
-      /gives the log a new identity, .*\nThe archive has nothing after the given point, so nothing/,
-    );
-  });
-
   test('an invalid end time is rejected', async () => {
     const { code, stderr } = await stackside('restore', path, '--until-time', 'noon', '--data', folder.path);
     expect([code, stderr]).toEqual([EXIT.operator, expect.stringContaining('--until-time is "noon".')]);

@@ -65,7 +65,7 @@ test('logs the progress of the restore', async () => {
     entry: expect.any(Number),
     of: expect.any(Number),
     height: expect.any(Number),
-    left: expect.stringMatching(/^00:0\d:\d\d$/),
+    left: expect.stringMatching(/^\d+ (s|min)/),
   });
 });
 
@@ -131,18 +131,8 @@ test("accepts existing data even if the archive can't be reached", async () => {
   const failing = { event: 'service_failing', service: 'following', place: away.url } as const;
   const file = `${away.url}/head.json`;
   expect(await restoreFrom(away.url, data)).toEqual([
-    { ...failing, reason: `${file} can't be reached yet: it answered 503` },
     { ...failing, reason: `${file} can't be reached: it answered 503.` },
   ]);
-});
-
-test('logs the first failed request while the server waits for its archive', async () => {
-  using away = webServer(path);
-  let requests = 0;
-  away.answer = () => (++requests === 1 ? new Response('no', { status: 503 }) : null);
-  const logged = await restoreFrom(away.url, folder());
-  expect(names(logged)).toEqual(['service_failing', 'restore_begun', 'restored']);
-  expect(logged[0]).toMatchObject({ reason: `${away.url}/head.json can't be reached yet: it answered 503` });
 });
 
 test('rejects a directory that contains files but no entries', async () => {

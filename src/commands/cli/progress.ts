@@ -1,5 +1,6 @@
 /** Reports the progress of a long command: one line that is redrawn on a terminal, a line every few seconds elsewhere. */
 import { systemClock } from '../../base/clock.ts';
+import { duration } from '../../base/format.ts';
 import type { SecondaryIndexProgress } from '../../store/files/secondary-indexes.ts';
 import type { Ingest } from '../../store/ingest/ingest.ts';
 
@@ -18,13 +19,6 @@ export interface Output {
 
 const TERMINAL_INTERVAL_MS = 200;
 const LINE_INTERVAL_MS = 5_000;
-
-/** A span of time as `hh:mm:ss`. */
-export function duration(seconds: number): string {
-  const rounded = Math.round(seconds);
-  const parts = [Math.floor(rounded / 3600), Math.floor(rounded / 60) % 60, rounded % 60];
-  return parts.map((part) => String(part).padStart(2, '0')).join(':');
-}
 
 /** The time that the rest of the work needs at the rate so far, as the end of a line; empty before there is a rate. */
 export const etaText = (seconds: number, done: number, left: number): string =>

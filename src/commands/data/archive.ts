@@ -39,17 +39,6 @@ const lackText = (name: string, entry: number): string =>
 const lacksOpenPart = (name: string, entry: number): void =>
   void process.stderr.write(`${lackText(name, entry)}. They may arrive later.\n`);
 
-/** Makes a function that prints, once, that requests to the archive's server are repeated. @param erase removes a progress line */
-function retryReport(erase = (): void => {}): (reason: string) => void {
-  let hasReported = false;
-  return (reason) => {
-    if (hasReported) return;
-    hasReported = true;
-    erase();
-    process.stderr.write(`${reason}. Stackside retries for half a minute.\n`);
-  };
-}
-
 interface ShownArchive {
   store: ObjectStoreReads;
   identity: Identity;
@@ -67,8 +56,7 @@ async function archiveAt({ archivePublicKey, archiveUnsigned }: Trust, locationT
   const location = archiveLocation(locationText);
   const isSigned = archivePublicKey !== null || isWeb(location);
   const trust = { archivePublicKey, archiveUnsigned };
-  const retrying = retryReport();
-  const files = isWeb(location) ? null : objectStoreAt(location, null, { retrying });
+  const files = isWeb(location) ? null : objectStoreAt(location, null);
   let openFault: string | null = null;
   const lacks = (name: string, entry: number): void => {
     openFault = lackText(name, entry);
@@ -76,7 +64,7 @@ async function archiveAt({ archivePublicKey, archiveUnsigned }: Trust, locationT
   const store =
     files !== null && !isSigned
       ? files
-      : await openArchive({ location, directory: null, trust, clock: systemClock, lacks, retrying });
+      : await openArchive({ location, directory: null, trust, clock: systemClock, lacks });
   return { store, identity: await requireIdentity(store), files, openFault: () => openFault };
 }
 
@@ -208,11 +196,6 @@ const identityText = (store: ObjectStoreReads, last: number, identity: string | 
   `Entry ${last} gives the log a new identity, ${identity}: archive it to another location than ${store.location}. Chainhooks are paused ` +
   'until stackside hooks enable --paused.\n';
 
-/** Text for the operator who gave an end after which the archive has nothing. */
-const WHOLE =
-  'The archive has nothing after the given point, so nothing was left out. To keep the identity and continue the archive, ' +
-  'restore it into another directory without --until-height and --until-time.\n';
-
 /** Restores an archive into a data directory, or continues an interrupted restore. @returns the text to print */
 async function restoreFromArchive(
   settings: SettingsOf<'restore'>,
@@ -221,7 +204,6 @@ async function restoreFromArchive(
 ): Promise<string> {
   const { data: directory, network: chainId } = settings;
   using lines = progressLines(process.stderr);
-  let isWhole = false;
   const { tip, position, identity } = await interruptible(
     () => {},
     () =>
@@ -248,16 +230,12 @@ async function restoreFromArchive(
             const eta = etaText(seconds, entry - from, last - entry);
             return `${store.location}: entry ${entry} of ${last}, ${rate} entries/s, height ${height}${eta}`;
           }),
-        leftNothingOut: () => {
-          isWhole = true;
-        },
         making: secondaryIndexReport(lines).making,
         clock: systemClock,
       }),
   );
   const text = `${directory}: height ${tip?.height ?? 0}, entry ${position.id}\n`;
-  if (choice.until === null) return text;
-  return text + identityText(store, position.id, identity) + (isWhole ? WHOLE : '');
+  return choice.until === null ? text : text + identityText(store, position.id, identity);
 }
 
 /**
@@ -298,7 +276,7 @@ export async function runBackup(
   const { data: directory, archiveKeep: keepDays } = settings;
   const location = archiveLocation(locationText);
   const progress = progressLines(process.stderr);
-  const store = objectStoreAt(location, directory, { isPublic, retrying: retryReport(() => progress.erase()) });
+  const store = objectStoreAt(location, directory, isPublic);
   const signer = isPublic ? loadOrCreateSigner(directory) : null;
   const backup = await interruptible(
     () => {},
@@ -336,14 +314,7 @@ export async function runRestore(
 ): Promise<void> {
   const { data: directory, archiveUnsigned } = settings;
   if (archiveUnsigned) process.stderr.write(`${UNSIGNED}\n`);
-  const archive = await openArchive({
-    location,
-    directory,
-    trust: settings,
-    clock: systemClock,
-    lacks: lacksOpenPart,
-    retrying: retryReport(),
-  });
+  const archive = await openArchive({ location, directory, trust: settings, clock: systemClock, lacks: lacksOpenPart });
   process.stdout.write(await restoreFromArchive(settings, archive, choice));
   const isPublic = (await readIdentity(archive))?.public === true;
   process.stdout.write(isPublic ? publicKeysText(directory) : privateKeysText(directory));

@@ -61,7 +61,7 @@ export function runArchiveThread(): void {
   const start = workerData as ArchiveThreadStart;
   const { directory, location, isPublic } = start;
   const say = (message: FromArchiveThread): void => port.postMessage(message);
-  const tools = lazy(() => ({ store: objectStoreAt(location, directory, { isPublic }), clock: systemClock }));
+  const tools = lazy(() => ({ store: objectStoreAt(location, directory, isPublic), clock: systemClock }));
   const archiver = lazy(
     () =>
       new Archiver({

@@ -4,6 +4,7 @@ import { filesAt, loadSeenArchive, openArchive, saveSeenArchive, UNSIGNED } from
 import { restoreArchive } from '../../archive/restore.ts';
 import type { Clock } from '../../base/clock.ts';
 import { OperatorError, TemporaryError } from '../../base/errors.ts';
+import { duration } from '../../base/format.ts';
 import { chainIdText } from '../../chain/network.ts';
 import { silentMachine } from '../../hooks/machine.ts';
 import { isLogged, type Log } from '../../log.ts';
@@ -11,7 +12,6 @@ import type { Settings } from '../../settings/config.ts';
 import type { ObjectStoreReads } from '../../storage/object-store.ts';
 import { type DataState, dataStateOf, fileSizes } from '../../store/files/status.ts';
 import { isUnfinished } from '../../store/files/unfinished.ts';
-import { duration } from '../cli/progress.ts';
 
 /** Milliseconds between two lines of the log about a restore. */
 const LOG_INTERVAL_MS = 5_000;
@@ -24,14 +24,10 @@ interface StartRestore {
   log: Log;
 }
 
-/**
- * @param directory the data directory, if it records the archive's newest state
- * @param retrying called with the reason before a request is repeated for the first time
- */
+/** Opens the archive of --from. @param directory the data directory, if it records the archive's newest state */
 export const openSource = (
   { from, settings, clock, log }: StartRestore,
   directory: string | null,
-  retrying: (reason: string) => void = () => {},
 ): Promise<ObjectStoreReads> => {
   const { location } = filesAt(from, settings.data, clock);
   return openArchive({
@@ -39,21 +35,9 @@ export const openSource = (
     directory,
     trust: settings,
     clock,
-    retrying,
     lacks: (name, entry) => log({ event: 'archive_open_part_missing', place: location, name, entry }),
   });
 };
-
-/** Opens the archive for the start of the server, which waits for it. Logs once that its server doesn't answer yet. */
-function openAtStart(options: StartRestore, directory: string | null): Promise<ObjectStoreReads> {
-  const { from, settings, clock, log } = options;
-  const { location: place } = filesAt(from, settings.data, clock);
-  let hasLogged = false;
-  return openSource(options, directory, (reason) => {
-    if (!hasLogged) log({ event: 'service_failing', service: 'following', place, reason });
-    hasLogged = true;
-  });
-}
 
 /**
  * Requires data of the archive's chain. Another log is allowed, because the server takes the archive's events like a node's.
@@ -70,7 +54,7 @@ async function requireSameChain(options: StartRestore, { chainId, position }: Da
     );
   }
   try {
-    const archive = await requireIdentity(await openAtStart(options, directory));
+    const archive = await requireIdentity(await openSource(options, directory));
     if (chainId === null || chainId === archive.chain_id) return;
     throw new OperatorError(
       `The archive at ${location} belongs to ${chainOfIdentity(archive)}, but the data in ${directory} to chain ${chainIdText(chainId)}.`,
@@ -86,7 +70,7 @@ async function requireSameChain(options: StartRestore, { chainId, position }: Da
 async function restore(options: StartRestore): Promise<void> {
   const { settings, clock, log } = options;
   const { data: directory, network: chainId } = settings;
-  const store = await openAtStart(options, directory);
+  const store = await openSource(options, directory);
   const { location } = store;
   const archive = await requireIdentity(store);
   log({ event: 'restore_begun', place: location, chain: chainIdText(archive.chain_id) });
