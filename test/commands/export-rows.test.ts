@@ -237,7 +237,6 @@ test.each<[string, Omit<ExportOptions, 'overwrite' | 'output'>, string]>([
   ['an unknown view', { table: 'nothing' }, 'Unknown view nothing.'],
   ['a view without its prefix', { table: 'events' }, 'Unknown view events. Did you mean v1_events?'],
   ['heights of what has none', { table: 'v1_balances', toHeight: 1 }, "don't apply to v1_balances"],
-  ['heights of a query', { query: 'SELECT 1', fromHeight: 1 }, "don't apply to --query"],
   [
     'heights from high to low',
     { table: 'v1_blocks', fromHeight: 9, toHeight: 8 },

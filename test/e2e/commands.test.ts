@@ -145,7 +145,6 @@ test('stackside backup and restore take the variables of S3', async () => {
   const result = await stacksideIn(variables, 'backup', location, '--public', '--data', pathOf('data'));
   expect([result.code, result.stdout]).toEqual([0, expect.stringContaining(`${location}: entry `)]);
   expect(result.stdout).not.toContain('secrets.key');
-  expect(result.stderr.match(/can't be reached yet: .* Stackside retries/g)).toHaveLength(1);
   server.fail = () => null;
   const [key = ''] = /ed25519:\S+(?=\.)/.exec(result.stdout) ?? [];
   const into = ['--data', pathOf('from-s3')];
@@ -205,7 +204,6 @@ const usageMistakes: [args: string[], problem: string, help: string][] = [
   [['--no-such-flag'], "Unknown option '--no-such-flag'.\n", 'serve --help'],
   [['frobnicate'], "Unknown command 'frobnicate'.\n", '--help'],
   [['sevre'], "Unknown command 'sevre'.\nDid you mean serve? ", '--help'],
-  [['help', 'servee'], "Unknown command 'servee'.\nDid you mean serve? ", '--help'],
   [['devnet', 'snapshto'], "Unknown command 'snapshto'.\nDid you mean snapshot? ", 'devnet --help'],
   [['hooks', 'add'], "Missing required argument 'file'.\n", 'hooks add --help'],
   [['import'], "Missing required argument 'file'.\n", 'import --help'],

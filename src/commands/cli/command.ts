@@ -1,5 +1,5 @@
 /** Declares commands. Their flags, help and values derive from their settings. */
-import { Command, type ErrorOptions, Help, type HelpContext, Option, type ParseOptionsResult } from 'commander';
+import { Command, type ErrorOptions, Help, Option, type ParseOptionsResult } from 'commander';
 import { requireNoArchive } from '../../archive/archive-directory.ts';
 import { lazy } from '../../base/cache.ts';
 import { EXIT, OperatorError } from '../../base/errors.ts';
@@ -143,16 +143,6 @@ export class OwnCommand extends Command {
       new CommandHelp(this.settingsOf === null || this.onlyInFullHelp !== null ? [] : variablesOf(this.settingsOf)),
       this.configureHelp(),
     );
-  }
-
-  override help(context?: HelpContext | ((text: string) => string)): never {
-    const [word, name] = this.args;
-    // Commander prints its general help for `help` with an unknown command.
-    if (word === 'help' && name !== undefined && typeof context === 'object' && context.error) {
-      this.args = [name];
-      return this.unknownCommand();
-    }
-    return typeof context === 'function' ? super.help(context) : super.help(context);
   }
 
   override error(message: string, options?: ErrorOptions): never {

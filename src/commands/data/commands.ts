@@ -67,8 +67,8 @@ export const exportRecording = command('export', {
     new Option('--table <view>', 'Export the rows of a view, such as v1_events, instead of the journal'),
     new Option('--query <sql>', 'Export the rows of a query instead of the journal').conflicts('table'),
     choiceOption('--format <format>', 'Format of rows (default: from the file name, otherwise csv)', exportFormats),
-    numberOption('--from-height <height>', 'Lowest block to export (default: the first one)', 0),
-    numberOption('--to-height <height>', 'Highest block to export (default: the tip)', 0),
+    numberOption('--from-height <height>', 'Lowest block to export (default: the first one)', 0).conflicts('query'),
+    numberOption('--to-height <height>', 'Highest block to export (default: the tip)', 0).conflicts('query'),
   ],
   async run({ settings }, { output, ...others }: ExportOptions) {
     const options: ExportOptions = output === undefined || output === '-' ? others : { ...others, output };

@@ -36,21 +36,18 @@ function* rowsOf(journal: JournalReads): Generator<string> {
   for (const entry of journal.after(0)) if (isRecordedPath(entry.path)) yield recordingRow(entry);
 }
 
-const heightsError = (name: string, remedy: string): OperatorError =>
-  new OperatorError(`--from-height and --to-height don't apply to ${name}.`, remedy);
-
 const viewsWithHeights = views.filter(({ range }) => range !== null).map(({ name }) => name);
 
-/** @throws OperatorError if the options contradict each other */
+/** @throws OperatorError if there is no such view, or its rows have no height */
 function toSource({ table, query, fromHeight, toHeight }: ExportOptions): QuerySource {
-  const hasHeights = fromHeight !== undefined || toHeight !== undefined;
-  if (query !== undefined) {
-    if (hasHeights) throw heightsError('--query', 'Add a condition to the query.');
-    return { sql: query };
-  }
+  if (query !== undefined) return { sql: query };
   const view = viewNamed(table ?? '');
-  if (view.range === null && hasHeights)
-    throw heightsError(view.name, `Omit them. They apply to ${viewsWithHeights.join(', ')}.`);
+  if (view.range === null && (fromHeight !== undefined || toHeight !== undefined)) {
+    throw new OperatorError(
+      `--from-height and --to-height don't apply to ${view.name}.`,
+      `Omit them. They apply to ${viewsWithHeights.join(', ')}.`,
+    );
+  }
   return { view: view.name, heights: { from: fromHeight ?? null, to: toHeight ?? null } };
 }
 

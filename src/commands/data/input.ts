@@ -71,36 +71,23 @@ const tooLongRow = (file: string, row: number, maxBytes: number): OperatorError 
 
 type Compression = 'gzip' | 'zstd';
 
-/** Kinds of files by their first bytes; the name doesn't matter. Kinds without a `compression` are refused. */
-const KINDS: readonly { name: string; begins: readonly number[]; compression: Compression | null }[] = [
-  { name: 'gzip', begins: [0x1f, 0x8b], compression: 'gzip' },
-  { name: 'zstd', begins: [0x28, 0xb5, 0x2f, 0xfd], compression: 'zstd' },
-  { name: 'a zip archive', begins: [0x50, 0x4b, 0x03, 0x04], compression: null },
-  { name: 'compressed with xz', begins: [0xfd, 0x37, 0x7a, 0x58, 0x5a, 0x00], compression: null },
-  { name: 'compressed with bzip2', begins: [0x42, 0x5a, 0x68], compression: null },
-  { name: 'compressed with lz4', begins: [0x04, 0x22, 0x4d, 0x18], compression: null },
-  { name: 'an SQLite database', begins: [...Buffer.from('SQLite format 3\0')], compression: null },
-  { name: "a dump of PostgreSQL's own format", begins: [...Buffer.from('PGDMP')], compression: null },
+/** First bytes of compressed files; the name doesn't matter. */
+const MAGIC: readonly (readonly [Compression, readonly number[]])[] = [
+  ['gzip', [0x1f, 0x8b]],
+  ['zstd', [0x28, 0xb5, 0x2f, 0xfd]],
 ];
-const MAX_MAGIC_BYTES = Math.max(...KINDS.map(({ begins }) => begins.length));
+const MAX_MAGIC_BYTES = 4;
 
-/** The compression of a file; null for none. @throws OperatorError for a file that can't be a recording */
-function detectCompression(file: string, beginning: Bytes): Compression | null {
-  const kind = KINDS.find(({ begins }) => begins.every((byte, index) => beginning[index] === byte));
-  if (kind === undefined) return null;
-  if (kind.compression !== null) return kind.compression;
-  throw new OperatorError(
-    `${file} is ${kind.name}.`,
-    'Give a recording as TSV, plain or compressed with gzip or zstd; unpack an archive first.',
-  );
-}
+/** The compression of a file; null for none. */
+const detectCompression = (beginning: Bytes): Compression | null =>
+  MAGIC.find(([, magic]) => magic.every((byte, index) => beginning[index] === byte))?.[0] ?? null;
 
-/** Returns the compression of a file; null for none. @throws OperatorError for a file that can't be a recording */
+/** Returns the compression of a file; null for none. */
 export function fileCompression(file: string): Compression | null {
   const fd = openSync(file, 'r');
   try {
     const beginning = new Uint8Array(MAX_MAGIC_BYTES);
-    return detectCompression(file, beginning.subarray(0, readSync(fd, beginning)));
+    return detectCompression(beginning.subarray(0, readSync(fd, beginning)));
   } finally {
     closeSync(fd);
   }
@@ -173,7 +160,7 @@ async function* unpack(file: string, stream: AsyncIterable<Bytes>): AsyncGenerat
   try {
     const beginning = await chunks.next();
     if (beginning.done === true) return;
-    const compression = detectCompression(file, beginning.value);
+    const compression = detectCompression(beginning.value);
     const all = prepend(beginning.value, chunks);
     yield* compression === null ? all : decompress(file, compression, all);
   } finally {
