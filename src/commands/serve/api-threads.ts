@@ -3,7 +3,7 @@ import type { MetricObjectWithValues, MetricValue } from 'prom-client';
 import type { Clock } from '../../base/clock.ts';
 import { type ErrorMessage, errorOfMessage, OperatorError } from '../../base/errors.ts';
 import { startThread, type Thread } from '../../base/thread.ts';
-import { apiListener, listenHttp } from '../../http/listener.ts';
+import { apiListener, requireFreePort } from '../../http/listener.ts';
 import { RateTable } from '../../http/rate-limit.ts';
 import type { Settings } from '../../settings/config.ts';
 import type { CommitCount } from '../../store/ingest/commit-count.ts';
@@ -144,8 +144,6 @@ export function apiThreadCount(threads: Settings['threads'], cores: number): num
   return canShare ? Math.min(MAX_AUTOMATIC, cores - 1) : 1;
 }
 
-const notYet = (): Response => Response.error();
-
 /**
  * Starts the threads. All listen on the same port, and the system distributes the connections.
  * @throws OperatorError if they can't listen
@@ -164,28 +162,18 @@ async function startApiThreads(
       'Run with --threads 1, or several processes with --mode read behind a proxy.',
     );
   }
-  // Other processes could also share the port. Listening without sharing shows that none uses it. A port that the system
-  // chose isn't in use, but the system could give it to another process before the threads listen.
-  const keepsPort = settings.apiPort === 0 && canShare;
-  const probe = listenHttp({
-    ...apiListener,
-    hostname,
-    port: settings.apiPort,
-    shared: keepsPort,
-    bodyLimit: 0,
-    idleSeconds: 1,
-    fetch: notYet,
-    refuse: notYet,
-    log: () => {},
-  });
-  const { port = settings.apiPort } = probe;
-  if (!keepsPort) await probe.stop(true);
+  // Other processes could also share the port. Listening without sharing shows that none uses it.
+  requireFreePort(apiListener, { hostname, port: settings.apiPort });
   const log = { pretty: lines !== null, colors: lines?.colors ?? false };
-  const start = { ...common, port, shared: count > 1 || keepsPort, log };
-  const threads = Array.from({ length: count }, () => new ApiThread(start, parts));
+  const start = { ...common, shared: count > 1, log };
+  const first = new ApiThread({ ...start, port: settings.apiPort }, parts);
+  const threads = [first];
   try {
-    const [url = ''] = await Promise.all(threads.map((thread) => thread.listening()));
-    if (keepsPort) await probe.stop(true);
+    const url = await first.listening();
+    // The system may have chosen the port.
+    const port = Number(new URL(url).port);
+    while (threads.length < count) threads.push(new ApiThread({ ...start, port }, parts));
+    await Promise.all(threads.map((thread) => thread.listening()));
     return {
       url,
       metrics: (): Promise<ThreadMetrics[]> =>
@@ -197,7 +185,7 @@ async function startApiThreads(
       },
     };
   } catch (error) {
-    await Promise.all([probe.stop(true), ...threads.map((thread) => thread.kill())]);
+    await Promise.all(threads.map((thread) => thread.kill()));
     throw error;
   }
 }
