@@ -6,7 +6,7 @@ import type { Clock } from '../../base/clock.ts';
 import { EXIT, OperatorError } from '../../base/errors.ts';
 import { Services } from '../../base/service.ts';
 import { onFile } from '../../base/system-errors.ts';
-import { ContractDeployment, isAbortError, watchFiles } from '../../devnet/clarity/contract-deployment.ts';
+import { ContractDeployment, isAbortError } from '../../devnet/clarity/contract-deployment.ts';
 import { EngineEndedError } from '../../devnet/clarity/engine.ts';
 import { RealNetwork } from '../../devnet/clarity/network.ts';
 import {
@@ -178,37 +178,6 @@ async function readWhole({ clarity, seed, fork }: ProjectSettings, files: string
   }
 }
 
-/**
- * Reads a project at the start. With `--watch`, an unreadable project is read again after each change of its files.
- * @param ended ends the wait with an AbortError
- * @throws OperatorError
- */
-async function readProject(
-  settings: ProjectSettings,
-  clock: Clock,
-  log: Log,
-  ended: Promise<unknown>,
-): Promise<ClarinetProject> {
-  for (;;) {
-    const files: string[] = [];
-    try {
-      return await readWhole(settings, files);
-    } catch (error) {
-      if (!settings.watch || files.length === 0 || !(error instanceof OperatorError)) throw error;
-      log({ event: 'contracts_refused', problem: error.message, remedy: error.remedy });
-      const change = Promise.withResolvers<void>();
-      const end = watchFiles(
-        () => files,
-        clock,
-        async () => change.resolve(),
-      );
-      const isEnded = await Promise.race([change.promise, ended.then(() => true)]);
-      await end();
-      if (isEnded === true) throw new DOMException('The devnet was stopped', 'AbortError');
-    }
-  }
-}
-
 /** Refuses settings that need a project, without one. @throws OperatorError */
 function requireProject({ watch, state, fork, clarity }: DevnetSettings): void {
   const flags = { '--watch': watch, '--state': state !== null, '--fork': fork !== null };
@@ -275,7 +244,7 @@ export async function startDevnet(
   const { clarity: directory, state: file } = settings;
   const { clock, listen, createLog, clarityEngine } = environment;
   const log = createLog(settings.logLevel);
-  const project = directory === null ? null : await readProject({ ...settings, clarity: directory }, clock, log, ended);
+  const project = directory === null ? null : await readWhole({ ...settings, clarity: directory }, []);
   const stateLock = lockedState(settings.state);
   const engine = directory === null ? null : clarityEngine({ directory, module: clarityEngineUrl, clock });
   let isStarting = true;

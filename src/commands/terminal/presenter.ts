@@ -187,18 +187,12 @@ const nodeText = (node: string, height: number | null): string =>
 
 const indent = (lines: readonly string[]): string => lines.map((line) => `    ${line}`).join('\n');
 
-export interface ServePage {
+export interface ServePage extends Pick<ServerInfo, 'api' | 'events' | 'node'> {
   version: string;
-  /** Null if this process doesn't serve the API. */
-  api: string | null;
-  /** Null if this process accepts no events. */
-  events: string | null;
   /** Path of a sign-in link; null if this process manages no chainhooks. */
   signInPath: string | null;
   /** Null if unknown. */
   chainId: number | null;
-  /** URL of the node's RPC interface, without a password. */
-  node: string;
   data: string;
   readiness: Readiness;
 }
@@ -233,12 +227,8 @@ export interface DevnetAccount {
   secret: string;
 }
 
-export interface DevnetPage {
+export interface DevnetPage extends Required<Pick<ServerInfo, 'accounts' | 'contracts'>> {
   api: string;
-  /** Accounts of real contracts; none if all is simulated. */
-  accounts: readonly DevnetAccount[];
-  /** Identifiers of the project's contracts. */
-  contracts: readonly string[];
   /** Seconds between two blocks; 0 for blocks on demand, null for blocks when transactions arrive. */
   interval: number | null;
 }
