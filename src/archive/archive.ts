@@ -7,7 +7,7 @@ import { Value } from '@sinclair/typebox/value';
 import { OperatorError } from '../base/errors.ts';
 import { parsedJson } from '../base/json.ts';
 import { mapAhead } from '../base/turns.ts';
-import { chainIdText, networkOf } from '../chain/network.ts';
+import { networkOf } from '../chain/network.ts';
 import { strictText } from '../codec/utf8.ts';
 import type { ObjectSource, ObjectStoreReads } from '../storage/object-store.ts';
 import { isPrivateEntry } from '../store/ingest/commands.ts';
@@ -117,10 +117,6 @@ export const toIdentity = (chainId: number, identity: string, isPublic: boolean)
 });
 
 export const identityBytes = (identity: Identity): Buffer => Buffer.from(`${JSON.stringify(identity)}\n`);
-
-/** Formats the chain of an archive for messages. */
-export const chainOfIdentity = ({ network, chain_id }: Pick<Identity, 'network' | 'chain_id'>): string =>
-  `${network} (chain ${chainIdText(chain_id)})`;
 
 /**
  * Reads which log an archive belongs to.

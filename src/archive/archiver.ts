@@ -6,6 +6,7 @@
 
 import { type Clock, pause } from '../base/clock.ts';
 import { OperatorError } from '../base/errors.ts';
+import { chainWords } from '../chain/network.ts';
 import { compressPart, hashOfPart, type ObjectStore } from '../storage/object-store.ts';
 import type { JournalReads } from '../store/files/journal.ts';
 import { publicEntry } from '../store/ingest/commands.ts';
@@ -13,7 +14,6 @@ import { type BatchLimits, type Entry, firstEntries, type Head, sameChain } from
 import {
   ArchiveDamagedError,
   type Contents,
-  chainOfIdentity,
   type Identity,
   identityBytes,
   listContents,
@@ -87,7 +87,7 @@ const divergedError = (location: string, identity: string, what: string): Operat
 export function requireSameLog(location: string, stored: Identity, ownIdentity: Identity): void {
   if (stored.chain_id !== ownIdentity.chain_id) {
     throw new OperatorError(
-      `The archive at ${location} belongs to ${chainOfIdentity(stored)}, but this log belongs to ${chainOfIdentity(ownIdentity)}.`,
+      `The archive at ${location} belongs to ${chainWords(stored.chain_id)}, but this log belongs to ${chainWords(ownIdentity.chain_id)}.`,
       otherLocationRemedy(location, ownIdentity.identity),
     );
   }

@@ -10,7 +10,7 @@ import { OperatorError } from '../base/errors.ts';
 import { parsedJson } from '../base/json.ts';
 import type { ServiceEvent } from '../base/log-events.ts';
 import { onFile, operatorErrorOf } from '../base/system-errors.ts';
-import { chainIdText } from '../chain/network.ts';
+import { chainIdText, chainWords } from '../chain/network.ts';
 import type { ObjectStoreReads } from '../storage/object-store.ts';
 import { journalPath } from '../store/files/database.ts';
 import { type Lock, lockUnfinished } from '../store/files/lock.ts';
@@ -24,7 +24,6 @@ import { ForeignEntryError } from '../store/ingest/writer.ts';
 import type { Entry } from '../store/log/entry.ts';
 import {
   ArchiveDamagedError,
-  chainOfIdentity,
   entriesAfter,
   type Identity,
   identityFault,
@@ -296,7 +295,7 @@ async function restoreLocked(options: ArchiveRestoreOptions, lock: Lock): Promis
   const archive = await requireIdentity(store);
   if (chainId !== null && chainId !== archive.chain_id) {
     throw new OperatorError(
-      `The archive at ${store.location} belongs to ${chainOfIdentity(archive)}, but --network is chain ${chainIdText(chainId)}.`,
+      `The archive at ${store.location} belongs to ${chainWords(archive.chain_id)}, but --network is chain ${chainIdText(chainId)}.`,
       'Use an archive of that chain, or correct --network.',
     );
   }

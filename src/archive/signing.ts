@@ -148,12 +148,3 @@ export function loadRequiredSigner(directory: string): Signer {
     'Create it with stackside archive key. In a cluster, copy the file of another host: all hosts need the same one.',
   );
 }
-
-/**
- * Returns the signer of a server. A host of a cluster doesn't create a key, because all hosts share the archive's key.
- * @param isShared whether the server is a host of a cluster
- * @param created called with the file if a key is made
- * @throws OperatorError if the file can't be read or written, has no key, or is missing on a host of a cluster
- */
-export const loadServerSigner = (directory: string, isShared: boolean, created?: (file: string) => void): Signer =>
-  isShared ? loadRequiredSigner(directory) : loadOrCreateSigner(directory, created);

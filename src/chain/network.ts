@@ -40,6 +40,9 @@ export const cycleLength = (network: Network): number => (network.kind === 'main
 /** Returns a chain id as `0x` and eight hex digits. */
 export const chainIdText = (chainId: number): string => `0x${chainId.toString(16).padStart(8, '0')}`;
 
+/** A chain in messages: `mainnet (chain 0x00000001)`. */
+export const chainWords = (chainId: number): string => `${networkOf(chainId).kind} (chain ${chainIdText(chainId)})`;
+
 /** The cost limit of a tenure's blocks, unless the tenure is extended (SIP-006, as of Stacks 2.05), by dimension. */
 export const TENURE_BUDGET = {
   runtime: 5_000_000_000,

@@ -12,7 +12,7 @@ import { type Clock, microseconds, pause, type RandomSource } from '../base/cloc
 import { OperatorError } from '../base/errors.ts';
 import { type Loop, startLoop } from '../base/service.ts';
 import { isTransient, StoreUnavailableError, unavailable } from '../base/system-errors.ts';
-import { chainIdText, networkOf } from '../chain/network.ts';
+import { chainIdText, chainWords } from '../chain/network.ts';
 import type { Command, Commander } from '../store/ingest/commands.ts';
 import type { Outcome, ReceivedEvent } from '../store/ingest/event.ts';
 import type { HostEntries } from '../store/ingest/ingest.ts';
@@ -44,8 +44,6 @@ const MAX_CONFLICTS = 20;
 /** Maximum events and commands that are appended together, and maximum bytes of events: applying them holds up other work. */
 const MAX_BATCH = { submissions: 100, bytes: 1_000_000 };
 
-const chainWords = (chainId: number): string => `${networkOf(chainId).kind} (chain ${chainIdText(chainId)})`;
-
 /**
  * The error for a log that has the events of another chain than this host's data directory or settings.
  * @param logChain the chain of the log @param ownChain the other chain @param holder subject of the sentence that names the
@@ -59,12 +57,7 @@ export const otherChainError = (logChain: number, ownChain: number, holder: stri
   );
 
 /** The host has to follow more entries first; the node will send its event again. */
-class HostBehindError extends LogUnavailableError {
-  override readonly name = 'HostBehindError';
-  constructor() {
-    super("this host is behind the cluster's log");
-  }
-}
+const hostBehind = () => new LogUnavailableError("this host is behind the cluster's log");
 
 /** Returns the error of an event without its parent. @throws any other error */
 function orphanOrThrow(error: unknown): UnknownParentError {
@@ -287,7 +280,7 @@ export class ClusterHost {
   async #send(command: Command, isBatched: boolean): Promise<unknown> {
     const { clock, random } = this.#options;
     // Old tables must not decide whether a command is refused.
-    if (!this.#status.wasLevel) throw new HostBehindError();
+    if (!this.#status.wasLevel) throw hostBehind();
     const uniqueCommand = { ...command, uuid: random.uuid(), isBatched };
     await this.#requireLog();
     const submit = () => this.#submit({ command: uniqueCommand, receivedAt: microseconds(clock), clock });
@@ -355,7 +348,7 @@ export class ClusterHost {
       this.#status.failed(refusal);
       throw refusal;
     }
-    throw new HostBehindError();
+    throw hostBehind();
   }
 
   /**

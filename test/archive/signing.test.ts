@@ -8,7 +8,6 @@ import {
   envelopeBytes,
   loadOrCreateSigner,
   loadRequiredSigner,
-  loadServerSigner,
   newPrivateKey,
   PUBLIC_KEY,
   parseEnvelope,
@@ -111,7 +110,7 @@ describe('the key file', () => {
     const path = directory('new');
     const { publicKey } = loadOrCreateSigner(path);
     expect(loadOrCreateSigner(path).publicKey).toBe(publicKey);
-    expect(loadServerSigner(path, true).publicKey).toBe(publicKey);
+    expect(loadRequiredSigner(path).publicKey).toBe(publicKey);
     const file = join(path, ARCHIVE_KEY);
     if (process.platform !== 'win32') expect(statSync(file).mode & 0o777).toBe(0o600);
     const { stdout } = Bun.spawnSync(['openssl', 'pkey', '-in', file, '-pubout', '-outform', 'DER']);
@@ -126,7 +125,7 @@ describe('the key file', () => {
   });
 
   test('is not created by a host of a cluster, since the other hosts would lack it', () => {
-    expect(() => loadServerSigner(directory('host'), true)).toThrow(
+    expect(() => loadRequiredSigner(directory('host'))).toThrow(
       `Can't sign the public archive: ${join(directory('host'), ARCHIVE_KEY)} is missing.`,
     );
     expect(() => loadRequiredSigner(directory('host'))).toThrow(OperatorError);

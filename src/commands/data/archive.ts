@@ -1,7 +1,7 @@
 /** `stackside archive …`, `stackside backup` and `stackside restore`. */
+
 import { join } from 'node:path';
 import {
-  chainOfIdentity,
   faultIn,
   findEnd,
   type Identity,
@@ -22,6 +22,7 @@ import { systemClock } from '../../base/clock.ts';
 import { OperatorError } from '../../base/errors.ts';
 import { isPresent } from '../../base/files.ts';
 import { bytes, plural } from '../../base/format.ts';
+import { chainWords } from '../../chain/network.ts';
 import { ADMIN_KEY } from '../../hooks/access/keys.ts';
 import { SECRETS_KEY } from '../../hooks/delivery/sealing.ts';
 import { silentMachine } from '../../hooks/machine.ts';
@@ -110,7 +111,7 @@ async function endReport(archive: ShownArchive) {
 export async function reportArchive(trust: Trust, location: string, json: boolean): Promise<boolean> {
   const archive = await archiveAt(trust, location);
   const { store, identity } = archive;
-  const chain = chainOfIdentity(identity);
+  const chain = chainWords(identity.chain_id);
   const end = await endReport(archive);
   const bases = await listBases(store);
   const base = await readNewestBase(store);

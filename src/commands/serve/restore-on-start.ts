@@ -1,11 +1,11 @@
 /** `serve --from`: an empty data directory is restored from an archive before the server starts. */
-import { chainOfIdentity, requireIdentity } from '../../archive/archive.ts';
+import { requireIdentity } from '../../archive/archive.ts';
 import { filesAt, loadSeenArchive, openArchive, saveSeenArchive, UNSIGNED } from '../../archive/open.ts';
 import { restoreArchive } from '../../archive/restore.ts';
 import type { Clock } from '../../base/clock.ts';
 import { OperatorError, TemporaryError } from '../../base/errors.ts';
 import { duration } from '../../base/format.ts';
-import { chainIdText } from '../../chain/network.ts';
+import { chainIdText, chainWords } from '../../chain/network.ts';
 import { silentMachine } from '../../hooks/machine.ts';
 import { isLogged, type Log } from '../../log.ts';
 import type { Settings } from '../../settings/config.ts';
@@ -57,7 +57,7 @@ async function requireSameChain(options: StartRestore, { chainId, position }: Da
     const archive = await requireIdentity(await openSource(options, directory));
     if (chainId === null || chainId === archive.chain_id) return;
     throw new OperatorError(
-      `The archive at ${location} belongs to ${chainOfIdentity(archive)}, but the data in ${directory} to chain ${chainIdText(chainId)}.`,
+      `The archive at ${location} belongs to ${chainWords(archive.chain_id)}, but the data in ${directory} to chain ${chainIdText(chainId)}.`,
       'Omit --from to serve the data, or use an empty --data directory.',
     );
   } catch (error) {

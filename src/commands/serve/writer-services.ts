@@ -3,7 +3,7 @@
 import { hostname } from 'node:os';
 import type { ServerStatus } from '../../api/stackside/server.ts';
 import type { RequestBase, SystemApi } from '../../api/stackside/system.ts';
-import { loadServerSigner } from '../../archive/signing.ts';
+import { loadOrCreateSigner, loadRequiredSigner } from '../../archive/signing.ts';
 import { type FaucetSettings, type Faucets, openFaucets } from '../../faucets/faucets.ts';
 import { watchAlerts } from '../../metrics/alerts.ts';
 import { startMetadataFetcher } from '../../node/token-metadata.ts';
@@ -58,7 +58,9 @@ function archiveLog(
 ) {
   const { data: directory, archive: location, archiveBase: hours, archivePublic: isPublic, hostName } = settings;
   if (location === null) return null;
-  if (isPublic) loadServerSigner(directory, cluster !== null, (file) => log({ event: 'key_created', file }));
+  // All hosts of a cluster share one key, so a host doesn't create it.
+  if (isPublic && cluster !== null) loadRequiredSigner(directory);
+  else if (isPublic) loadOrCreateSigner(directory, (file) => log({ event: 'key_created', file }));
   const lease = (): ReturnType<ArchiveLease> => {
     if (cluster === null) return { epoch: null };
     return cluster.deliveries?.hasLease() ? { epoch: cluster.deliveries.status().epoch } : null;
