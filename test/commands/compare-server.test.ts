@@ -83,16 +83,6 @@ test('waits as long as 429 and 503 responses require, and does not wait for hour
   }
 });
 
-test('waits until the date of a Retry-After', async () => {
-  const clock = quickClock();
-  const headers = { 'retry-after': 'Thu, 01 Jan 1970 00:02:00 GMT' };
-  const { url } = serverOf((_, number) =>
-    number === 1 ? new Response('', { status: 503, headers }) : Response.json(1),
-  );
-  expect(await clientOf(url, clock).ask('/')).toMatchObject({ status: 200 });
-  expect(clock.waits).toEqual([120_000]);
-});
-
 test('a 429 that stays after the retries stops the command', async () => {
   const { url, requests } = serverOf(() => new Response('', { status: 429 }));
   const { message } = await refusal(clientOf(url, quickClock()).ask('/'));

@@ -5,7 +5,6 @@ import { plural } from '../../base/format.ts';
 import { isTooDeep, MAX_FOREIGN_DEPTH } from '../../base/json.ts';
 import { withRetries } from '../../base/service.ts';
 import { makePacer } from '../../base/turns.ts';
-import { utcMicroseconds } from '../../base/utc-time.ts';
 import { UnreachableError, wholeAnswer } from '../../http/direct-fetch.ts';
 
 export interface Answer {
@@ -70,12 +69,8 @@ function parseBody(text: string): unknown {
 const isPassing = ({ status, body }: Answer): boolean =>
   PASSING.has(status) && Object(body).code !== 'HISTORY_INCOMPLETE';
 
-/** Parses a `Retry-After`, which is seconds or a date. @returns seconds from now; 0 if it is neither */
-function secondsIn(retryAfter: string, now: number): number {
-  if (/^\d+$/.test(retryAfter)) return Number(retryAfter);
-  const time = utcMicroseconds(retryAfter);
-  return time === null ? 0 : Math.max(0, Math.ceil((time / 1_000 - now) / 1_000));
-}
+/** The seconds in `Retry-After`; 0 without it, and for a date. */
+const secondsAfter = ({ headers }: Answer): number => Number(/^\d+$/.exec(headers.get('retry-after') ?? '') ?? 0);
 
 async function toAnswer(response: Response): Promise<Answer> {
   const { status, headers } = response;
@@ -114,18 +109,14 @@ export class Server {
     if (attempts > RETRIES) return null;
     const wait = FIRST_RETRY_MS * 4 ** (attempts - 1);
     if (answer instanceof UnreachableError) return this.#hasAnswered && BROKEN.has(answer.failure) ? wait : null;
-    const seconds = this.#secondsAfter(answer);
+    const seconds = secondsAfter(answer);
     return isPassing(answer) && seconds <= MAX_WAIT ? Math.max(wait, 1_000 * seconds) : null;
-  }
-
-  #secondsAfter({ headers }: Answer): number {
-    return secondsIn(headers.get('retry-after') ?? '', this.options.clock.now());
   }
 
   /** The error of a busy server; null for any other answer. @throws TemporaryError if it must not get more requests now */
   #busyError(answer: Answer): UnreachableError | null {
     if (!BUSY.has(answer.status) || !isPassing(answer)) return null;
-    const seconds = this.#secondsAfter(answer);
+    const seconds = secondsAfter(answer);
     const wait = seconds === 0 ? '' : ` with Retry-After ${plural(seconds, 'second')}`;
     const message = `${this.url} is too busy: it returned ${answer.status}`;
     if (answer.status === TOO_MANY || seconds > MAX_WAIT) {
