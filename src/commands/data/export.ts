@@ -65,12 +65,6 @@ function chooseFormat({ format, output = '' }: ExportOptions): ExportFormat {
     );
   }
   const chosen = format ?? named ?? 'csv';
-  if (named !== undefined && named !== chosen) {
-    throw new OperatorError(
-      `--format is ${chosen}, but "${output}" ends with .${ending}.`,
-      'Omit --format, or rename the file.',
-    );
-  }
   if (chosen === 'parquet' && compression !== '') {
     throw new OperatorError(
       `"${output}" ends with ${compression}, but Parquet files are compressed already.`,
