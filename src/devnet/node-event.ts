@@ -32,11 +32,6 @@ export interface PostOptions {
 const TIMEOUT_MS = 60_000;
 const FIRST_WAIT_MS = 100;
 
-/** Thrown if the observer answered with a status other than 200. */
-export class EventNotAcceptedError extends Error {
-  override readonly name = 'EventNotAcceptedError';
-}
-
 /**
  * Posts events like a node: one at a time, each repeatedly until the observer answers with status 200.
  *
@@ -80,7 +75,7 @@ async function attempt(url: URL, body: string, signal: AbortSignal | undefined):
   try {
     const response = await wholeAnswer(url, init, { server: 'the observer', timeoutMs: TIMEOUT_MS });
     if (response.status === 200) return undefined;
-    return new EventNotAcceptedError(`status ${response.status}: ${await response.text()}`);
+    return new Error(`status ${response.status}: ${await response.text()}`);
   } catch (error) {
     return error;
   }

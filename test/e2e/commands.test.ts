@@ -11,8 +11,7 @@ import { directoryStatus } from '../../src/store/files/status.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
 import { s3Server } from '../support/servers/s3-server.ts';
 import { NO_NODE } from '../support/servers/serving.ts';
-import { freePort } from '../support/servers/system-servers.ts';
-import { command, failureOf, jsonLines, problemOf, stackside, stacksideIn } from './stackside.ts';
+import { failureOf, jsonLines, problemOf, stackside, stacksideIn } from './stackside.ts';
 
 const directory = dataDirectory();
 const pathOf = (name: string): string => join(directory.path, name);
@@ -188,10 +187,6 @@ const mistakes: [args: string[], says: RegExp][] = [
   [['hooks', 'listen', '--url', 'http://127.0.0.1:3999'], /^Unknown option '--url'\.\n/],
   [['hooks', 'listen', '--fail', '700'], /^--fail is "700"\.\nIt must be an HTTP status from 200 to 599\.\n$/],
   [['simulate', '--blocks', 'many'], /^--blocks is "many"\.\nIt must be a whole number, 1 or greater\.\n$/],
-  [
-    ['simulate', '--post', 'nonsense'],
-    /^--post is "nonsense"\.\nIt must be the URL of an HTTP server, such as .*\.\n$/,
-  ],
 ];
 for (const [args, message] of mistakes) {
   test(`stackside ${args.join(' ')} names the problem`, async () => {
@@ -218,22 +213,6 @@ test('a mistake is two lines on stderr and exit code 1', async () => {
   for (const args of [['frobnicate'], ['serve', '--mode', 'fast']]) {
     expect(await stackside(...args)).toEqual({ code: EXIT.operator, stdout: '', stderr: await problemOf(...args) });
   }
-});
-
-test('a simulated node without an observer prints that it waits for one', async () => {
-  const url = `http://127.0.0.1:${freePort()}`;
-  const child = Bun.spawn([...command, 'simulate', '--blocks', '1', '--post', url], {
-    stdout: 'ignore',
-    stderr: 'pipe',
-  });
-  let output = '';
-  for await (const chunk of child.stderr) {
-    output += new TextDecoder().decode(chunk);
-    if (output.includes('\n')) break;
-  }
-  child.kill();
-  await child.exited;
-  expect(output).toStartWith(`No observer answers at ${url} yet; waiting, and posting again until one does (`);
 });
 
 test('the help of every command fits into 80 columns', () => {

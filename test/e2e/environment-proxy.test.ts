@@ -1,6 +1,8 @@
 /** A proxy in the environment receives no requests between threads, to nodes or to receivers. */
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { join } from 'node:path';
+import { postEvents } from '../../src/devnet/node-event.ts';
+import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { definition, filtersOf, receiver } from '../hooks/server.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
 import { standInNode, TESTNET_INFO } from '../support/servers/stand-in-node.ts';
@@ -70,8 +72,7 @@ test('between threads, to the node, to a Bitcoin node and to receivers, everythi
 });
 
 async function everything(): Promise<void> {
-  const posted = await stacksideIn(environment, 'simulate', '--blocks', '3', '--post', server.events);
-  expect(posted.code).toBe(0);
+  await postEvents(devnetEvents({ seed: 1, blocks: 3 }), server.events);
 
   // Requests that the thread forwards to the main thread, and requests that the main thread sends itself.
   expect(await status('GET', '/metrics')).toBe(200);

@@ -4,7 +4,6 @@ import { EXIT } from '../../base/errors.ts';
 import { integer } from '../../settings/setting.ts';
 import {
   addCommand,
-  checked,
   choiceOption,
   command,
   fileOption,
@@ -97,9 +96,6 @@ export const doctor = command('serve', {
   },
 });
 
-const httpUrl = (text: string): string | undefined =>
-  ['http:', 'https:'].includes(URL.parse(text)?.protocol ?? '') ? text : undefined;
-
 interface SimulateChoice {
   seed: number;
   blocks: number;
@@ -107,11 +103,10 @@ interface SimulateChoice {
   forkEvery: number;
   forkDepth: number;
   out?: string;
-  post?: string;
 }
 
 export const simulate = command('simulate', {
-  summary: 'Write the events of a simulated chain to a recording, or post them to an observer',
+  summary: 'Write the events of a simulated chain to a recording',
   example: 'stackside simulate --seed 1 --blocks 200 --out events.tsv',
   options: [
     numberOption('--seed <number>', 'Seed of the simulated chain', 0, 1),
@@ -119,22 +114,12 @@ export const simulate = command('simulate', {
     numberOption('--transactions <number>', 'Average number of transactions per block', 0, 10),
     numberOption('--fork-every <number>', 'Number of blocks between two forks; 0 for no forks', 0, 20),
     numberOption('--fork-depth <number>', 'Maximum number of blocks that a fork reverts', 1, 3),
-    fileOption(
-      '--out <file>',
-      'File for the recording; - for stdout (default: stdout)',
-      'a file, or - for stdout',
-    ).conflicts('post'),
-    checked(
-      new Option('--post <url>', 'URL of an observer to post to, such as http://127.0.0.1:3700'),
-      'the URL of an HTTP server, such as http://127.0.0.1:3700',
-      httpUrl,
-    ),
+    fileOption('--out <file>', 'File for the recording; - for stdout (default: stdout)', 'a file, or - for stdout'),
   ],
-  async run(_reading, { seed, blocks, transactions, forkEvery, forkDepth, out, post }: SimulateChoice) {
+  async run(_reading, { seed, blocks, transactions, forkEvery, forkDepth, out }: SimulateChoice) {
     const options = { seed, blocks, transactionsPerBlock: transactions, forkEvery, forkDepth };
-    const { postDevnet, writeDevnet } = await import('./simulate.ts');
-    if (post !== undefined) await postDevnet(options, post);
-    else await writeDevnet(options, out ?? '-');
+    const { writeDevnet } = await import('./simulate.ts');
+    await writeDevnet(options, out ?? '-');
   },
 });
 
