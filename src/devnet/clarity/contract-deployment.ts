@@ -32,7 +32,7 @@ const stampsOf = (paths: readonly string[]): string => paths.map((path) => `${pa
  * @param initialStamps the files after the last call; an empty text calls the function also without a change
  * @returns a function that ends the watch
  */
-export function watchFiles(
+function watchFiles(
   paths: () => readonly string[],
   clock: Clock,
   changed: () => Promise<void>,
