@@ -74,14 +74,14 @@ export interface LeaseState {
   holder: string;
   epoch: number;
   /** Seconds until it ends, by the engine's clock; 0 once it has ended. */
-  seconds: number;
+  seconds_left: number;
 }
 
 /** All leases that were given at any time, by name. @throws LogUnavailableError */
 export async function readLeases({ engine, tables }: EngineAccess): Promise<LeaseState[]> {
   const rows = await engine.read((run) =>
-    run<{ name: string; holder: string; epoch: string; seconds: number }>(
-      'SELECT name, holder, epoch, greatest(0, extract(epoch FROM until - clock_timestamp()))::float8 AS seconds' +
+    run<Omit<LeaseState, 'epoch'> & { epoch: string }>(
+      'SELECT name, holder, epoch, greatest(0, extract(epoch FROM until - clock_timestamp()))::float8 AS seconds_left' +
         ` FROM ${tables.lease} ORDER BY name`,
     ),
   );

@@ -71,7 +71,7 @@ function acknowledgedAt(postings: readonly Posting[]): Map<string, number> {
 /** Returns the host that delivers, or the first host if none does. */
 async function deliverer(access: EngineAccess, hosts: readonly ClusterHost[]): Promise<ClusterHost> {
   const [lease] = await readLeases(access);
-  const holder = lease === undefined || lease.seconds === 0 ? null : hostOf(lease.holder);
+  const holder = lease === undefined || lease.seconds_left === 0 ? null : hostOf(lease.holder);
   return hosts.find(({ name }) => name === holder) ?? hosts[0]!;
 }
 

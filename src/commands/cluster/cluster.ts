@@ -30,7 +30,7 @@ import { PartialHistoryError } from '../../store/ingest/history-start.ts';
 import { LOG_START } from '../../store/log/entry.ts';
 import { historyStartQuery } from '../../store/queries/blocks/chain.ts';
 import { etaText, progressLines } from '../cli/progress.ts';
-import { clusterStatusJson } from './host.ts';
+import { clusterLogJson } from './host.ts';
 
 type ClusterSettings = SettingsOf<'cluster'>;
 
@@ -57,16 +57,6 @@ async function onEngine<T>(settings: ClusterSettings, work: (access: EngineAcces
     throw new TemporaryError(error.message, remedy, { cause: error });
   } finally {
     await access.engine.close();
-  }
-}
-
-/** Runs a function with the journal of a data directory; null without a journal. */
-async function withJournal<T>(data: string, work: (journal: JournalReader | null) => Promise<T>): Promise<T> {
-  const journal = existsSync(journalPath(data)) ? openWholeJournal(data) : null;
-  try {
-    return await work(journal);
-  } finally {
-    journal?.close();
   }
 }
 
@@ -105,17 +95,18 @@ export async function initCluster(settings: ClusterSettings): Promise<void> {
       const grants = grantStatements(access.tables).map((grant) => `  ${grant}\n`);
       process.stdout.write(`If the hosts use another role, grant it these rights:\n${grants.join('')}`);
     }
-    await withJournal(data, async (journal) => {
-      if (journal === null) {
-        process.stdout.write(`No entries were added to the log, because ${data} doesn't contain a journal.\n`);
-        const key = keyFileOf(settings);
-        process.stdout.write(
-          existsSync(key)
-            ? keyNotice(key)
-            : 'Create the key for signing secrets, and copy the file to all hosts: (umask 077; openssl rand -hex 32 > secrets.key).\n',
-        );
-        return;
-      }
+    if (!existsSync(journalPath(data))) {
+      process.stdout.write(`No entries were added to the log, because ${data} doesn't contain a journal.\n`);
+      const key = keyFileOf(settings);
+      process.stdout.write(
+        existsSync(key)
+          ? keyNotice(key)
+          : 'Create the key for signing secrets, and copy the file to all hosts: (umask 077; openssl rand -hex 32 > secrets.key).\n',
+      );
+      return;
+    }
+    const journal = openWholeJournal(data);
+    try {
       const log = new PostgresLog(access);
       await requireChain(log, data);
       const key = sharedKey(settings);
@@ -123,7 +114,9 @@ export async function initCluster(settings: ClusterSettings): Promise<void> {
       const head = await fillLog(log, journal, drawProgress(journal.lastId()));
       process.stdout.write(`The log now has the ${head.id} entries of the journal in ${data}.\n`);
       process.stdout.write(keyNotice(key));
-    });
+    } finally {
+      journal.close();
+    }
   });
 }
 
@@ -209,16 +202,16 @@ export async function reportCluster(settings: ClusterSettings, { json, verify }:
   const print = (lines: readonly string[]): void => void process.stdout.write(`${lines.join('\n')}\n`);
   return onEngine(settings, async (access) => {
     const log = new PostgresLog(access);
-    const status = await withJournal(settings.data, (journal) => clusterStatus(log, journal));
+    const status = await clusterStatus(log);
     // Before the verification: it waits for the standbys, and a warning may name those that are missing.
     if (!json) {
-      print(clusterLines(status, settings.data));
-      for (const warning of status.engine.warnings) process.stderr.write(`Warning: ${warning}\n`);
+      print(clusterLines(status));
+      for (const warning of status.warnings) process.stderr.write(`Warning: ${warning}\n`);
     }
     const verified = verify ? await verifyLog(log) : null;
     const isSound = verified === null || verified.faults.length === 0;
     if (json) {
-      const summary = clusterStatusJson(status);
+      const summary = clusterLogJson(status);
       print([JSON.stringify(verified === null ? summary : { ...summary, verification: verified })]);
     } else if (verified !== null) {
       print(verificationLines(verified));
@@ -249,7 +242,10 @@ function lagText(head: number, entry: number): string {
 }
 
 /** The position of a host at its last report. Entries since then count as lag only if the host had lag then, or is silent. */
-function hostText(head: number, { entry, version, seconds, lagSeconds }: SeenHost): string {
+function hostText(
+  head: number,
+  { entry, version, seen_seconds_ago: seconds, lag_seconds: lagSeconds }: SeenHost,
+): string {
   const isSilent = seconds > MAX_REPORT_SECONDS;
   const isLate = lagSeconds > 0 && entry < head;
   const newest = lagSeconds === 0 && !isSilent ? Math.min(head, entry) : head;
@@ -258,7 +254,7 @@ function hostText(head: number, { entry, version, seconds, lagSeconds }: SeenHos
   return `entry ${entry}, ${lag}, ${version}, ${seen}`;
 }
 
-function leaseText({ holder, epoch, seconds }: LeaseState): string {
+function leaseText({ holder, epoch, seconds_left: seconds }: LeaseState): string {
   const state = seconds > 0 ? `held by ${hostOf(holder)}, expires in ${seconds.toFixed(1)} s unless renewed` : 'free';
   return `epoch ${epoch}, ${state}`;
 }
@@ -266,25 +262,21 @@ function leaseText({ holder, epoch, seconds }: LeaseState): string {
 /** In place of the state of a standby that the role may not read. */
 const HIDDEN_STATE = 'not visible to this role without: GRANT pg_read_all_stats TO …';
 
-/** The status of a cluster as lines of text. @param data the data directory with the compared journal */
-export function clusterLines(status: ClusterStatus, data: string): string[] {
-  const { chainId, head, bytes, hosts, leases, directory, engine } = status;
+/** The status of a cluster as lines of text. */
+export function clusterLines({ chainId, head, bytes, hosts, leases, engine }: ClusterStatus): string[] {
   const width = Math.max(0, ...hosts.map(({ name }) => name.length));
   return [
     line('chain', chainId === null ? 'not known yet' : chainIdText(chainId)),
     line('log', `entry ${head.id}, chain value ${toHex(head.chain)}, ${(bytes / 1e6).toFixed(1)} MB`),
     ...hosts.map((host) => line('host', `${host.name.padEnd(width)}  ${hostText(head.id, host)}`)),
     ...leases.map((lease) => line('lease', `${lease.name}: ${leaseText(lease)}`)),
-    ...(directory === null
-      ? []
-      : [line('directory', `${data}: entry ${directory.entry}, ${directoryText(status, directory)}`)]),
     line('postgresql', `${engine.version}, written at ${engine.server}`),
-    line('synchronous', engine.synchronous === '' ? 'no' : (engine.synchronous ?? 'not known')),
+    line(
+      'synchronous',
+      engine.synchronous_standby_names === '' ? 'no' : (engine.synchronous_standby_names ?? 'not known'),
+    ),
     ...engine.standbys.map(({ name, state, sync }) =>
       line('standby', `${name}  ${state ?? HIDDEN_STATE}${sync === null ? '' : `, ${sync}`}`),
     ),
   ];
 }
-
-const directoryText = ({ head }: ClusterStatus, { entry, fits }: NonNullable<ClusterStatus['directory']>): string =>
-  fits ? lagText(head.id, entry) : 'not a journal of this log';

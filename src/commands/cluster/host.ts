@@ -8,7 +8,7 @@ import { OperatorError, TemporaryError } from '../../base/errors.ts';
 import { durationInWords } from '../../base/format.ts';
 import { type Service, startLoop } from '../../base/service.ts';
 import { WITHHELD_PATH } from '../../chain/payload-reader.ts';
-import type { ClusterStatus, HostAnswer, HostReport } from '../../cluster/cluster-status.ts';
+import type { ClusterStatus, HostReport } from '../../cluster/cluster-status.ts';
 import type { ClusterState, LeaseStatus } from '../../cluster/events.ts';
 import { ClusterHost, otherChainError } from '../../cluster/host.ts';
 import { deliveryLease, hostOf } from '../../cluster/lease-keeper.ts';
@@ -34,8 +34,12 @@ const MAX_FAILING_SECONDS = 60;
 
 export interface OpenedLog {
   log: SharedLog;
-  /** Writes this host's report, for operators. @throws LogUnavailableError, LogUnknownOutcomeError */
-  report(host: HostReport, isFirst: boolean): Promise<HostAnswer>;
+  /**
+   * Writes this host's report, for operators.
+   * @returns whether another host has its name
+   * @throws LogUnavailableError, LogUnknownOutcomeError
+   */
+  report(host: HostReport, isFirst: boolean): Promise<boolean>;
   /** Reads the status of the log and its hosts. @throws LogUnavailableError, OperatorError */
   status(): Promise<ClusterStatus>;
   leases: LeaseEngine;
@@ -55,7 +59,7 @@ export const openClusterLog: OpenLog = async (url, options) => {
   return {
     log,
     report: (host, isFirst) => writeReport(log.access, host, isFirst),
-    status: () => clusterStatus(log, null),
+    status: () => clusterStatus(log),
     leases: postgresLeases(log.access),
   };
 };
@@ -105,39 +109,18 @@ async function readLog({ status }: OpenedLog): Promise<Pick<HostsState, 'log' | 
   }
 }
 
-/** Maximum difference between a host's clock and PostgreSQL's, in seconds: webhooks are signed with the host's time. */
-const MAX_CLOCK_DIFFERENCE = 10;
-
 function startReporting(report: OpenedLog['report'], clock: Clock, current: () => HostReport, say: Log): Service {
   let isFirst = true;
-  const isLogged = { name: false, clock: false };
-
-  /** Warns of a shared name and of a wrong clock, once each. */
-  function warn({ isNameShared, now }: HostAnswer, { name }: HostReport, requestedAt: number): void {
-    if (isNameShared && !isLogged.name) {
-      isLogged.name = true;
-      const problem = `Another running host of the cluster has the name ${name}.`;
-      say({ event: 'setup_warning', problem, remedy: 'Give each host a different --host-name.' });
-    }
-    // PostgreSQL read its clock between the request and now.
-    const seconds = now < requestedAt ? (now - requestedAt) / 1_000 : Math.max(0, (now - clock.now()) / 1_000);
-    if (Math.abs(seconds) <= MAX_CLOCK_DIFFERENCE) {
-      isLogged.clock = false;
-    } else if (!isLogged.clock) {
-      isLogged.clock = true;
-      const remedy = 'Synchronize the clocks of this host and of the PostgreSQL server (NTP).';
-      const difference = `${Math.round(Math.abs(seconds))} seconds ${seconds < 0 ? 'ahead of' : 'behind'}`;
-      const problem = `This host's clock is ${difference} PostgreSQL's, and receivers refuse webhooks with a wrong time.`;
-      say({ event: 'setup_warning', problem, remedy });
-    }
-  }
+  let isLogged = false;
 
   async function turn(): Promise<void> {
     const host = current();
-    const requestedAt = clock.now();
-    const answer = await report(host, isFirst);
+    const isNameShared = await report(host, isFirst);
     isFirst = false;
-    warn(answer, host, requestedAt);
+    if (!isNameShared || isLogged) return;
+    isLogged = true;
+    const problem = `Another running host of the cluster has the name ${host.name}.`;
+    say({ event: 'setup_warning', problem, remedy: 'Give each host a different --host-name.' });
   }
 
   // The reports are for people: the host itself logs that the log is unavailable, and another report follows.
@@ -272,37 +255,23 @@ export async function joinCluster(options: JoinOptions) {
   };
 }
 
-const clusterLogJson = ({ chainId, head, bytes, hosts, leases, engine }: ClusterStatus): ClusterLog => ({
+/** The JSON of a log with its hosts, also of `stackside cluster status`. */
+export const clusterLogJson = ({
+  chainId,
+  head,
+  bytes,
+  hosts,
+  leases,
+  engine,
+  warnings,
+}: ClusterStatus): ClusterLog => ({
   chain_id: chainId,
   head: { entry: head.id, chain: toHex(head.chain) },
   log_bytes: bytes,
-  hosts: hosts.map(({ name, entry, version, seconds, lagSeconds }) => ({
-    name,
-    entry,
-    behind: Math.max(0, head.id - entry),
-    lag_seconds: lagSeconds,
-    version,
-    seen_seconds_ago: seconds,
-  })),
-  leases: leases.map(({ name, holder, epoch, seconds }) => ({
-    name,
-    holder: hostOf(holder),
-    epoch,
-    seconds_left: seconds,
-  })),
-  engine: {
-    server: engine.server,
-    version: engine.version,
-    synchronous_standby_names: engine.synchronous,
-    standbys: engine.standbys,
-  },
-  warnings: engine.warnings,
-});
-
-/** The JSON of `stackside cluster status`: the log, and the position of the data directory that was compared. */
-export const clusterStatusJson = (status: ClusterStatus) => ({
-  ...clusterLogJson(status),
-  directory: status.directory,
+  hosts: hosts.map((host) => ({ ...host, behind: Math.max(0, head.id - host.entry) })),
+  leases: leases.map((lease) => ({ ...lease, holder: hostOf(lease.holder) })),
+  engine,
+  warnings,
 });
 
 /** The JSON of this host. @param deliveries its status of the lease to deliver; null if it only reads */

@@ -110,7 +110,7 @@ export function fillingTests(fixture: () => EngineFixture): void {
     expect(await makeTables(log.access)).toBe(false);
     expect(await log.chain(0x8000_0000)).toBe(0x8000_0000);
     expect(await log.chain(1)).toBe(0x8000_0000);
-    expect((await clusterStatus(log, null)).chainId).toBe(0x8000_0000);
+    expect((await clusterStatus(log)).chainId).toBe(0x8000_0000);
   });
 
   test('the log rejects a host of another chain before its first entry', async () => {

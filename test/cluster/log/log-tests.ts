@@ -135,7 +135,7 @@ export function logTests(fixture: () => EngineFixture): void {
     const lease = { name: 'delivery', holder: 'a', seconds: 60, epochSeen: 0 };
     expect(await postgresLeases(log.access).give(lease)).toEqual({ newEpoch: 1 });
     expect(await postgresLeases(log.access).setUntil({ ...lease, epoch: 1 }, 60)).toBe(true);
-    expect((await clusterStatus(log, null)).hosts.length).toBe(1);
+    expect((await clusterStatus(log)).hosts.length).toBe(1);
     for (const change of [`DELETE FROM ${tables.log}`, `UPDATE ${tables.log} SET path = ''`]) {
       await expect(engine.write(({ run }) => run(change))).rejects.toThrow('permission denied');
     }

@@ -76,7 +76,6 @@ describeWith('PostgreSQL', hasPostgres, () => {
         },
       ],
       leases: [{ name: 'delivery', holder: 'host-1', epoch: 1, seconds_left: expect.any(Number) }],
-      directory: { entry: entryOf(events.length), fits: true },
       engine: {
         server: `127.0.0.1:${quorum.primary().port}`,
         version: expect.any(String),
@@ -330,7 +329,7 @@ describeWith('PostgreSQL', hasPostgres, () => {
     expect(await append).toBe('unknown');
     expect((await cutLog.access.engine.writable()).server.name).toBe(`127.0.0.1:${quorum.primary().port}`);
     expect(await cutLog.append([entryAfter(first)], first)).toBe('appended');
-    const warnings = async () => (await clusterStatus(cutLog, null)).engine.warnings;
+    const warnings = async () => (await clusterStatus(cutLog)).warnings;
     expect(await warnings()).toEqual([expect.stringContaining(`stop the server at 127.0.0.1:${old.port}`)]);
     await old[Symbol.asyncDispose]();
     expect(await warnings()).toEqual([]);
@@ -339,7 +338,7 @@ describeWith('PostgreSQL', hasPostgres, () => {
     const { port } = quorum.primary();
     const names = quorum.url.replace(`127.0.0.1:${port}`, `127.0.0.1:${port},localhost:${port}`);
     const namedTwice = await openPostgresLog(names, { prefix: 'cut_' });
-    expect((await clusterStatus(namedTwice, null)).engine.warnings).toEqual([]);
+    expect((await clusterStatus(namedTwice)).warnings).toEqual([]);
     await namedTwice.close();
   });
 });
@@ -350,29 +349,28 @@ test('cluster status prints one line for the log and for each host, lease and se
     head: { id: 12, chain: new Uint8Array(32) },
     bytes: 1_234_567,
     hosts: [
-      { name: 'a', entry: 12, version: 'stackside v1', seconds: 0.25, lagSeconds: 0 },
-      { name: 'bcd', entry: 9, version: 'stackside v1', seconds: 9.5, lagSeconds: 130.5 },
-      { name: 'busy', entry: 10, version: 'stackside v1', seconds: 2, lagSeconds: 0 },
-      { name: 'dead', entry: 9, version: 'stackside v1', seconds: 12.2, lagSeconds: 0 },
-      { name: 'odd', entry: 15, version: 'stackside v1', seconds: 1, lagSeconds: 7 },
+      { name: 'a', entry: 12, version: 'stackside v1', seen_seconds_ago: 0.25, lag_seconds: 0 },
+      { name: 'bcd', entry: 9, version: 'stackside v1', seen_seconds_ago: 9.5, lag_seconds: 130.5 },
+      { name: 'busy', entry: 10, version: 'stackside v1', seen_seconds_ago: 2, lag_seconds: 0 },
+      { name: 'dead', entry: 9, version: 'stackside v1', seen_seconds_ago: 12.2, lag_seconds: 0 },
+      { name: 'odd', entry: 15, version: 'stackside v1', seen_seconds_ago: 1, lag_seconds: 7 },
     ],
     leases: [
-      { name: 'deliveries', holder: 'a/5f0c', epoch: 3, seconds: 4.5 },
-      { name: 'other', holder: 'b', epoch: 1, seconds: 0 },
+      { name: 'deliveries', holder: 'a/5f0c', epoch: 3, seconds_left: 4.5 },
+      { name: 'other', holder: 'b', epoch: 1, seconds_left: 0 },
     ],
-    directory: { entry: 9, fits: false },
     engine: {
       server: 'db1:5432',
       version: '15.4',
-      synchronous: '',
+      synchronous_standby_names: '',
       standbys: [
         { name: 'db2', state: 'streaming', sync: 'async' },
         { name: 'db3', state: null, sync: null },
       ],
-      warnings: [],
     },
+    warnings: [],
   };
-  expect(clusterLines(status, '/data')).toEqual([
+  expect(clusterLines(status)).toEqual([
     'chain          0x00000001',
     `log            entry 12, chain value 0x${'00'.repeat(32)}, 1.2 MB`,
     'host           a     entry 12, up to date, stackside v1, seen 0.3 s ago',
@@ -382,7 +380,6 @@ test('cluster status prints one line for the log and for each host, lease and se
     'host           odd   entry 15, 3 above the log, stackside v1, seen 1.0 s ago',
     'lease          deliveries: epoch 3, held by a, expires in 4.5 s unless renewed',
     'lease          other: epoch 1, free',
-    'directory      /data: entry 9, not a journal of this log',
     'postgresql     15.4, written at db1:5432',
     'synchronous    no',
     'standby        db2  streaming, async',

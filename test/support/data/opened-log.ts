@@ -9,15 +9,15 @@ import { directWay, type MemoryLog } from './memory-log.ts';
 export const openedLog = (log: SharedLog, leases: LeaseEngine): OpenedLog => ({
   log,
   leases,
-  report: async () => ({ isNameShared: false, now: 0 }),
+  report: async () => false,
   status: async () => ({
     chainId: null,
     head: await log.head(),
     bytes: 0,
-    hosts: [{ name: 'other', entry: 1, version: 'a test', seconds: 2, lagSeconds: 3 }],
+    hosts: [{ name: 'other', entry: 1, version: 'a test', seen_seconds_ago: 2, lag_seconds: 3 }],
     leases: [],
-    directory: null,
-    engine: { server: 'memory', version: '', synchronous: null, standbys: [], warnings: [] },
+    engine: { server: 'memory', version: '', synchronous_standby_names: null, standbys: [] },
+    warnings: [],
   }),
 });
 
