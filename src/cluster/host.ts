@@ -25,7 +25,6 @@ import type { ClusterLog, ClusterMetrics, ClusterState } from './events.ts';
 import {
   type AppendResult,
   DamagedLogError,
-  LogRefusedError,
   LogUnavailableError,
   LogUnknownOutcomeError,
   type SharedLog,
@@ -108,9 +107,6 @@ type InTurn = <T>(job: () => Promise<T>) => Promise<T>;
 /** Runs a job at once: the caller has the writer's turn. */
 const atOnce: InTurn = (job) => job();
 
-/** A write to the log's engine: entries, or the report of the host. */
-type Write = 'entries' | 'report';
-
 /**
  * Tracks whether the log answers and accepts writes, and how far the host is behind. PostgreSQL may answer reads and accept no
  * writes, such as without a standby. Times are milliseconds of the monotonic clock.
@@ -123,8 +119,6 @@ class LogStatus {
   #answeredAt: number;
   /** Since when writes fail; null if the last write succeeded. */
   #writesFailingSince: number | null = null;
-  /** Whether the engine refuses entries, such as for a missing right or a full disk. It may still accept reports. */
-  #refusesEntries = false;
   /** The text of the last failure; null if the log is reachable. */
   #failure: string | null = null;
   /** When the host last had all entries of the log; null before the first time. */
@@ -167,10 +161,8 @@ class LogStatus {
     this.#resume();
   }
 
-  /** Records that the log has new durable entries, or a report. */
-  accepted(write: Write): void {
-    if (write === 'report' && this.#refusesEntries) return;
-    this.#refusesEntries = false;
+  /** Records that the log has new durable entries. */
+  accepted(): void {
     this.#writesFailingSince = null;
     this.#resume();
   }
@@ -200,10 +192,8 @@ class LogStatus {
     this.#explain(error);
   }
 
-  writeFailed(write: Write, error: LogUnavailableError | LogUnknownOutcomeError): void {
-    // An operator's mistake with the table of reports stops no events.
-    if (error.cause instanceof DamagedLogError || (write === 'report' && error instanceof LogRefusedError)) return;
-    this.#refusesEntries ||= error instanceof LogRefusedError;
+  writeFailed(error: LogUnavailableError | LogUnknownOutcomeError): void {
+    if (error.cause instanceof DamagedLogError) return;
     this.#writesFailingSince ??= this.clock.monotonic();
     this.#explain(error);
   }
@@ -390,31 +380,22 @@ export class ClusterHost {
     const { log, clock, metrics } = this.#options;
     await this.#requireChain(true);
     const startedAt = clock.monotonic();
-    const outcome = await this.#write(
-      'entries',
-      appendAndConfirm(log, entries, head),
-      (result) => result === 'appended',
-    );
+    const outcome = await this.#write(appendAndConfirm(log, entries, head), (result) => result === 'appended');
     if (outcome === 'appended') metrics.appended((clock.monotonic() - startedAt) / 1000, entries.length);
     return outcome;
   }
 
-  /** Writes to the log's engine, and records whether it accepts that. @param isAccepted whether a result proves it */
-  async #write<T>(write: Write, work: Promise<T>, isAccepted: (result: T) => boolean = () => true): Promise<T> {
+  /** Writes entries, and records whether the log accepts them. @param isAccepted whether a result proves it */
+  async #write<T>(work: Promise<T>, isAccepted: (result: T) => boolean): Promise<T> {
     try {
       const result = await work;
-      if (isAccepted(result)) this.#status.accepted(write);
+      if (isAccepted(result)) this.#status.accepted();
       return result;
     } catch (error) {
       const isFailure = error instanceof LogUnavailableError || error instanceof LogUnknownOutcomeError;
-      if (isFailure) this.#status.writeFailed(write, error);
+      if (isFailure) this.#status.writeFailed(error);
       throw error;
     }
-  }
-
-  /** Records whether the log's engine accepts the report of this host, which shows an outage before an event does. */
-  report<T>(work: Promise<T>): Promise<T> {
-    return this.#write('report', work);
   }
 
   // ── Following the log ──
@@ -477,7 +458,7 @@ export class ClusterHost {
       if (!(error instanceof ForeignEntryError)) throw error;
       throw await explainMismatch(log, entries, error);
     }
-    this.#status.accepted('entries');
+    this.#status.accepted();
     say({ event: 'log_followed', entries: newEntries.length, position: this.#position });
   }
 
@@ -486,7 +467,7 @@ export class ClusterHost {
     const { log, entries } = this.#options;
     await this.#requireChain(true);
     try {
-      const newest = await this.#write('entries', heal(log, entries, head), (restored) => restored !== null);
+      const newest = await this.#write(heal(log, entries, head), (restored) => restored !== null);
       if (newest === null) return false;
       this.#reportRestored(this.#unconfirmed?.after ?? head.id, newest.id);
       return true;

@@ -13,7 +13,7 @@ import type { ReservedSQL, SQL } from 'bun';
 import { type Clock, systemClock } from '../base/clock.ts';
 import { OperatorError, TemporaryError } from '../base/errors.ts';
 import { percentDecoded } from '../codec/utf8.ts';
-import { LogRefusedError, LogUnavailableError, LogUnknownOutcomeError } from './shared-log.ts';
+import { LogUnavailableError, LogUnknownOutcomeError } from './shared-log.ts';
 
 /** Valid prefixes of table names: they need no quotes and are short enough. */
 export const PREFIX = /^(?:[a-z_][a-z0-9_]{0,30})?$/;
@@ -339,10 +339,8 @@ function messageOf(error: unknown): string {
 }
 
 /** The error of a statement that was not sent, or that only read. @param server host and port */
-function readError(server: string, cause: unknown, problem = ''): LogUnavailableError {
-  const message = `PostgreSQL at ${server}${problem}: ${messageOf(cause)}`;
-  return endsConnection(cause) ? new LogUnavailableError(message, { cause }) : new LogRefusedError(message, { cause });
-}
+const readError = (server: string, cause: unknown, problem = ''): LogUnavailableError =>
+  new LogUnavailableError(`PostgreSQL at ${server}${problem}: ${messageOf(cause)}`, { cause });
 
 const UNCONFIRMED = ' did not confirm a commit';
 

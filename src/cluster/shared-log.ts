@@ -7,17 +7,12 @@ import type { Entry, EntrySource, Head } from '../store/log/entry.ts';
 
 /** The engine did not accept the entries, and nothing was written. */
 export class LogUnavailableError extends TransientError {
-  override readonly name: string = 'LogUnavailableError';
-}
-
-/** The engine answered, and refused a statement. It may accept other statements. */
-export class LogRefusedError extends LogUnavailableError {
-  override readonly name = 'LogRefusedError';
+  override readonly name = 'LogUnavailableError';
 }
 
 /** The engine may have written the entries, and its answer was lost: compare with the log's last entry. */
 export class LogUnknownOutcomeError extends TransientError {
-  override readonly name: string = 'LogUnknownOutcomeError';
+  override readonly name = 'LogUnknownOutcomeError';
 }
 
 /** Faults of an entry of the log, as the end of a sentence that begins with the entry. */

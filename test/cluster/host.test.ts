@@ -4,7 +4,7 @@ import { systemClock } from '../../src/base/clock.ts';
 import { StoreUnavailableError } from '../../src/base/system-errors.ts';
 import { fillHole } from '../../src/cluster/comparing.ts';
 import type { ClusterEvent } from '../../src/cluster/events.ts';
-import { LogRefusedError, LogUnavailableError, LogUnknownOutcomeError } from '../../src/cluster/shared-log.ts';
+import { LogUnavailableError } from '../../src/cluster/shared-log.ts';
 import { startVerifying, VERIFY_INTERVAL_MS } from '../../src/cluster/verifying.ts';
 import { indexPath, journalPath } from '../../src/store/files/database.ts';
 import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
@@ -543,10 +543,8 @@ const readAgain = ({ host }: ReturnType<typeof openHost>, log: MemoryLog): Promi
     return host.state().lagSeconds === 0;
   }, 'a successful read');
 
-test.each([
-  ['is unavailable for writes, is unreachable until any write', new LogUnavailableError('no standby'), true],
-  ['refuses entries, is unreachable until an entry', new LogRefusedError('disk full'), false],
-])('a log that answers reads, but %s succeeds', async (_, refusal, endsWithReport) => {
+test('a log that answers reads, but is unavailable for writes, is unreachable until an entry succeeds', async () => {
+  const refusal = new LogUnavailableError('no standby');
   const log = filledLog();
   let failure: LogUnavailableError | null = refusal;
   const client = log.client();
@@ -561,8 +559,6 @@ test.each([
     expect(hostA.host.state()).toMatchObject({ reachable: false, failure: refusal.message });
   }
   expect(outages(hostA)).toEqual(['service_failing']);
-  await hostA.host.report(Promise.resolve());
-  expect(hostA.host.state().reachable).toBe(endsWithReport);
   failure = null;
   expect(await hostA.host.receive(chunks(1))).toBe('applied');
   expect(hostA.host.state()).toMatchObject({ reachable: true, failure: null });
@@ -572,22 +568,13 @@ test.each([
 test('entries of another host show that the log accepts writes again', async () => {
   const log = filledLog();
   const client = log.client();
-  const append: typeof client.append = () => Promise.reject(new LogRefusedError('permission denied'));
+  const append: typeof client.append = () => Promise.reject(new LogUnavailableError('permission denied'));
   await using hostA = await openFollower(log, undefined, { client: { ...client, append } });
   await using hostB = await openFollower(log);
   await expect(hostA.host.receive(chunks(1))).rejects.toThrow('permission denied');
   expect(hostA.host.state().reachable).toBe(false);
   await hostB.host.receive(chunks(1));
   await until(() => hostA.host.state().reachable, 'the entry of the other host');
-});
-
-test('a report that the log refuses is no failure of the log, but one without an answer is', async () => {
-  const log = filledLog();
-  await using hostA = await openFollower(log);
-  await expect(hostA.host.report(Promise.reject(new LogRefusedError('permission denied')))).rejects.toThrow('denied');
-  expect(hostA.host.state().reachable).toBe(true);
-  await expect(hostA.host.report(Promise.reject(new LogUnknownOutcomeError('no answer')))).rejects.toThrow('no answer');
-  expect(hostA.host.state()).toMatchObject({ reachable: false, failure: 'no answer' });
 });
 
 test("while the log doesn't answer, only the event waits", async () => {

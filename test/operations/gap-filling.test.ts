@@ -148,7 +148,7 @@ test("logs a lease that can't be released, and then accepts the next block", asy
   const release = async () => {
     if (failing) throw new LogUnavailableError('the log is away');
   };
-  await using it = await server({ claim: async () => ({ ...noLease, release }) });
+  await using it = await server({ claim: async () => release });
   await it.post(blocks[14]!);
   await until(() => it.named('service_failing').length === 1);
   expect(it.named('service_failing')).toMatchObject([{ reason: 'the log is away' }]);

@@ -67,15 +67,11 @@ export const openClusterLog: OpenLog = async (url, options) => {
 /** This process as a host of a cluster. */
 export type ServedCluster = NonNullable<Awaited<ReturnType<typeof joinCluster>>>;
 
-/** Work that only this host does for now. */
-export interface Claim {
-  /** Keeps the work for longer. @returns false if another host has it by now */
-  renew(): Promise<boolean>;
-  release(): Promise<void>;
-}
+/** Ends the claim of work that only this host does for now. */
+export type Release = () => Promise<void>;
 
-/** Seconds until a claim expires if the host doesn't renew it. */
-const CLAIM_SECONDS = 30;
+/** Seconds until a claim expires. If the work takes longer, another host does it as well, which is harmless. */
+const CLAIM_SECONDS = 600;
 
 /** Entries that a host may lag behind the log and still be ready. */
 const MAX_LAG_ENTRIES = 100;
@@ -219,7 +215,7 @@ export async function joinCluster(options: JoinOptions) {
     const { position, lagSeconds } = host.state();
     return { name, entry: position, version: serverVersion, lagSeconds, process };
   };
-  const reports = startReporting((...values) => host.report(opened.report(...values)), clock, report, say);
+  const reports = startReporting(opened.report, clock, report, say);
   const ownState = () => hostJson(name, host.state(), deliveries?.status() ?? null);
   return {
     receive: (event: ReceivedEvent) => host.receive(event),
@@ -232,15 +228,12 @@ export async function joinCluster(options: JoinOptions) {
     /** The lease for delivering chainhooks, requested once it is started; null if this host only reads. */
     deliveries,
     /** Takes the lease for other work that one host does at a time; null while another host has it. */
-    async claim(work: string): Promise<Claim | null> {
+    async claim(work: string): Promise<Release | null> {
       const holder = `${name}/${process}`;
       const lease = await opened.leases.give({ name: work, holder, seconds: CLAIM_SECONDS, epochSeen: 0 });
       if (!('newEpoch' in lease)) return null;
       const key = { name: work, holder, epoch: lease.newEpoch };
-      return {
-        renew: () => opened.leases.setUntil(key, CLAIM_SECONDS),
-        release: async () => void (await opened.leases.setUntil(key, 0)),
-      };
+      return async () => void (await opened.leases.setUntil(key, 0));
     },
     /** How far this host is behind the log, if that is too far to answer; null if it isn't. */
     behind: () => explainLag(host.state()),

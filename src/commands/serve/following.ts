@@ -193,8 +193,8 @@ export function archiveFollowing(options: FollowingOptions) {
       isFollowing = false;
       return;
     }
-    const lease = await claim();
-    if (lease === null) return;
+    const release = await claim();
+    if (release === null) return;
     try {
       const startHeight = history.tip().height;
       await readAll(signal);
@@ -206,7 +206,7 @@ export function archiveFollowing(options: FollowingOptions) {
       }
       isFollowing ||= blocks > 0;
     } finally {
-      await lease.release();
+      await release();
     }
   }
 

@@ -19,7 +19,7 @@ import { DeepForkError } from '../../store/ingest/history-start.ts';
 import type { Ingest } from '../../store/ingest/ingest.ts';
 import { type MissingParent, UnknownParentError } from '../../store/ingest/known-blocks.ts';
 import type { Snapshots } from '../../store/read/snapshots.ts';
-import type { Claim, ServedCluster } from '../cluster/host.ts';
+import type { Release, ServedCluster } from '../cluster/host.ts';
 import type { ServerContext } from './server-context.ts';
 
 export interface GapFillingOptions {
@@ -30,7 +30,7 @@ export interface GapFillingOptions {
   ingest: Pick<Ingest, 'history' | 'network' | 'publish'>;
   receive: (event: ReceivedEvent) => unknown;
   /** Takes the lease for the work; null while another host has it. A host without a shared log always has the lease. */
-  claim: () => Promise<Claim | null>;
+  claim: () => Promise<Release | null>;
   clock: Clock;
   log: (event: FillEvent) => void;
 }
@@ -41,7 +41,7 @@ const RATE = 200;
 const PAUSE_MS = 10_000;
 
 /** The lease of a host that shares no log. */
-export const noLease: Claim = { renew: async () => true, release: async () => {} };
+export const noLease: Release = async () => {};
 
 /** The blocks of the node or the archive don't fit, or some are missing. */
 const unfit = [DeepForkError, IncompleteBlockError, PayloadError, UnknownParentError];
@@ -77,10 +77,8 @@ export function gapFilling(options: GapFillingOptions) {
   }
 
   async function fill(parent: MissingParent, start: Start | null): Promise<void> {
-    const lease = await claim();
-    if (lease === null) return;
-    let renewedAt = clock.monotonic();
-    const loss = new AbortController();
+    const release = await claim();
+    if (release === null) return;
     try {
       const { height: to_height, indexBlockHash } = parent;
       // A retry after a failure isn't logged.
@@ -94,21 +92,16 @@ export function gapFilling(options: GapFillingOptions) {
           node: throttledNode,
           authorization,
           clock,
-          signal: AbortSignal.any([signal, loss.signal]),
+          signal,
           ...(start === null ? {} : { from: start.from }),
-          async progress() {
-            start?.started();
-            if (clock.monotonic() - renewedAt < PAUSE_MS) return;
-            renewedAt = clock.monotonic();
-            if (!(await lease.renew())) loss.abort();
-          },
+          progress: async () => start?.started(),
         },
       );
       failure = null;
       const { blocks, burnBlocks: burn_blocks, height, unanswered: accounts_not_compared } = result;
       log({ event: 'gap_filled', blocks, burn_blocks, height, accounts_not_compared });
     } finally {
-      await lease.release();
+      await release();
     }
   }
 
