@@ -99,7 +99,7 @@ export const invalidCursor = (): ParameterError =>
 
 /** An error with a special body that clients of the route expect. */
 export class ShapedError extends ApiError {
-  override readonly name: string = 'ShapedError';
+  override readonly name = 'ShapedError';
   constructor(
     status: ErrorStatus,
     message: string,
@@ -204,22 +204,17 @@ export function failures(respond: Responder, log: (event: ApiEvent) => void): Fa
 }
 
 /** The 404 for a path without a route. A route can also throw it, for a path that only its pattern matches. */
-export class UnknownRouteError extends ShapedError {
-  override readonly name = 'UnknownRouteError';
-  /** The order of the body's members is part of the API. */
-  constructor({ method, url }: Pick<Request, 'method' | 'url'>) {
-    const isEvent = method === 'POST' && isEventPath(pathOf(url));
-    const hint = isEvent
-      ? '. Events belong to the event port: check the endpoint of the observer, and --event-port'
-      : '';
-    const message = `Route ${method}:${pathAndQuery(url)} not found${hint}`;
-    super(404, message, { message, error: reasons[404], statusCode: 404 });
-  }
+export function routeNotFound({ method, url }: Pick<Request, 'method' | 'url'>): ShapedError {
+  const isEvent = method === 'POST' && isEventPath(pathOf(url));
+  const hint = isEvent ? '. Events belong to the event port: check the endpoint of the observer, and --event-port' : '';
+  const message = `Route ${method}:${pathAndQuery(url)} not found${hint}`;
+  // The order of the members is part of the API.
+  return new ShapedError(404, message, { message, error: reasons[404], statusCode: 404 });
 }
 
 /** The error for a request without a route: 400 if its path is malformed, otherwise 404. */
 export const unknownRoute = (request: Request): ApiError =>
-  percentDecoded(pathOf(request.url)) === null ? badPath(request.url) : new UnknownRouteError(request);
+  percentDecoded(pathOf(request.url)) === null ? badPath(request.url) : routeNotFound(request);
 
 /**
  * Plugin for errors outside a declared route. It must be added before any route.

@@ -4,7 +4,7 @@ import { exactNumber } from '../../base/json.ts';
 import type { StackingPrint } from '../../chain/pox/stacking.ts';
 import { poxAddressRaw } from '../../codec/bitcoin-address.ts';
 import { toHex } from '../../codec/hex.ts';
-import { requireFound, UnknownRouteError } from '../../http/errors.ts';
+import { requireFound, routeNotFound } from '../../http/errors.ts';
 import { chainTip } from '../../http/etag.ts';
 import { serializedLazily } from '../../http/json.ts';
 import {
@@ -152,7 +152,7 @@ const height = (description: string) => Type.Integer({ minimum: 1, description, 
 /** The contract's name is a segment of the path; any other name is answered like a path without a route. */
 function checkContract(url: string): null {
   if (pathSegment(url, 3).startsWith('pox')) return null;
-  throw new UnknownRouteError({ method: 'GET', url });
+  throw routeNotFound({ method: 'GET', url });
 }
 
 const StackingEvents = listOf(named('Results', {}), StackingEvent);
