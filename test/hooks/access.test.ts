@@ -35,14 +35,14 @@ const problem = (attempt: () => unknown): HookProblem | null => {
   }
 };
 
-/** Access with a clock that stands still until it is moved. */
+/** Access with a clock that stands still until it is moved. `behind`: milliseconds by which the wall clock is set back. */
 function withKeys(hosts: string[] = []) {
-  const clock = { now: 1_000_000 };
+  const clock = { now: 1_000_000, behind: 0 };
   const logged: HookEvent[] = [];
-  const now = () => clock.now;
-  const tries = wrongKeys((event) => logged.push(event), now);
+  const times = { now: () => clock.now - clock.behind, monotonic: () => clock.now };
+  const tries = wrongKeys((event) => logged.push(event), times);
   const consumers = [keyOf('alice', 'short-key'), keyOf('bob', 'b'.repeat(32))];
-  const sessions = openSessions({ now, monotonic: now });
+  const sessions = openSessions(times);
   return { clock, logged, tries, ...access({ keys: { consumers, admin: ADMIN }, hosts, wrongKeys: tries, sessions }) };
 }
 const sessions = openSessions({ now: () => 0, monotonic: () => 0 });
@@ -199,6 +199,14 @@ describe('wrong keys', () => {
       expect(new Set(guess(keyed, '192.0.2.1', 50))).toEqual(new Set([429]));
     }
     keyed.clock.now += 1_000;
+    expect(status(keyed, 'short-key', '192.0.2.1')).toBe(200);
+  });
+
+  test('delay no key for longer because the wall clock is set back', () => {
+    const keyed = withKeys();
+    guess(keyed, '192.0.2.1', 10);
+    keyed.clock.behind = 3_600_000;
+    keyed.clock.now += 6_000;
     expect(status(keyed, 'short-key', '192.0.2.1')).toBe(200);
   });
 

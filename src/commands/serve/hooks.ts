@@ -123,7 +123,7 @@ export interface ServeHooksOptions extends WritableIndex, Pick<ServerContext, 's
 export function serveHooks(options: ServeHooksOptions): ServedHooks {
   const { settings, log, environment, isSimulated = false } = options;
   const { clock, random, send, deliveryRules } = environment;
-  const keyFailures = wrongKeys(log, clock.now);
+  const keyFailures = wrongKeys(log, clock);
   const hookAccess = openAccess(settings, isSimulated, keyFailures, openSessions(clock), log);
   const hooks = startChainhooks({
     ...options,

@@ -7,6 +7,7 @@
 import { timingSafeEqual } from 'node:crypto';
 import { join } from 'node:path';
 import { lruCache } from '../../base/cache.ts';
+import { type Clock, systemClock } from '../../base/clock.ts';
 import { OperatorError } from '../../base/errors.ts';
 import { createSecret, fileText, SECRET_BYTES, secretFileText, storedSecret } from '../../base/files.ts';
 import { digestOfKey, keyLines } from '../../base/key-file.ts';
@@ -101,24 +102,20 @@ const EACH_ADDRESS = { burst: 10, everyMs: 6_000 };
 const ALL_ADDRESSES = { burst: 100, everyMs: 600 };
 type Limit = typeof EACH_ADDRESS;
 
-/** Milliseconds until all wrong keys of a limit are allowed again. @param fullAt time when they are, unless the clock is set back */
-const untilFull = ({ burst, everyMs }: Limit, fullAt: number, now: number): number =>
-  Math.min(burst * everyMs, Math.max(0, fullAt - now));
+/** Returns the time at which a limit is unused again, after another wrong key. @param fullAt this time before the key */
+const oneLess = ({ burst, everyMs }: Limit, fullAt: number, now: number): number =>
+  now + Math.min(burst * everyMs, Math.max(0, fullAt - now) + everyMs);
 
-/** Returns the time of a limit's `fullAt` after another wrong key. */
-const oneLess = (limit: Limit, fullAt: number, now: number): number =>
-  now + Math.min(limit.burst * limit.everyMs, untilFull(limit, fullAt, now) + limit.everyMs);
-
-/** Milliseconds until a limit allows a wrong key. */
-const waitFor = (limit: Limit, fullAt: number, now: number): number =>
-  Math.max(0, untilFull(limit, fullAt, now) - (limit.burst - 1) * limit.everyMs);
+/** Milliseconds until a limit allows a wrong key. @param fullAt time at which the limit is unused again */
+const waitFor = ({ burst, everyMs }: Limit, fullAt: number, now: number): number =>
+  Math.max(0, fullAt - now - (burst - 1) * everyMs);
 
 /** Capacity of the cache of addresses with wrong keys. The cache evicts half at once, so it has the last 10,000 at least. */
 const MAX_ADDRESSES = 20_000;
 const LOG_EVERY_MS = 60_000;
 
-/** Counts wrong keys, and slows down the addresses that send them. @param now Unix milliseconds */
-export function wrongKeys(log: HookLog, now: () => number = Date.now) {
+/** Counts wrong keys, and slows down the addresses that send them. Setting the wall clock back must not prolong a wait. */
+export function wrongKeys(log: HookLog, { monotonic }: Pick<Clock, 'monotonic'> = systemClock) {
   /** Times when the limit of all addresses, and those of addresses, are unused again. */
   let allFullAt = 0;
   const fullAt = lruCache<string, number>(MAX_ADDRESSES);
@@ -127,7 +124,7 @@ export function wrongKeys(log: HookLog, now: () => number = Date.now) {
 
   function waitOf(group: string, time: number): number {
     const full = fullAt.get(group) ?? 0;
-    if (untilFull(EACH_ADDRESS, full, time) === 0) return 0;
+    if (full <= time) return 0;
     return Math.max(waitFor(EACH_ADDRESS, full, time), waitFor(ALL_ADDRESSES, allFullAt, time));
   }
 
@@ -139,10 +136,10 @@ export function wrongKeys(log: HookLog, now: () => number = Date.now) {
 
   return {
     /** Milliseconds until a guessable key from this address is checked; 0 for at once. */
-    wait: (address: string): number => waitOf(addressGroup(address), now()),
+    wait: (address: string): number => waitOf(addressGroup(address), monotonic()),
     /** Counts a request from this address with a wrong or unchecked key. */
     count(address: string): void {
-      const time = now();
+      const time = monotonic();
       const group = addressGroup(address);
       // Unchecked keys don't count for the limits, so that a right key gets its turn during a flood.
       if (waitOf(group, time) === 0) {
