@@ -17,6 +17,7 @@ export interface Readiness extends Omit<ServerStatus, 'secondsLeft'> {
 
 export interface Operations {
   readiness(): Promise<Readiness>;
+  /** Every metric in Prometheus' text format. */
   metrics(): Promise<string>;
 }
 

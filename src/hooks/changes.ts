@@ -54,6 +54,7 @@ export function changeFilter(
 export interface ChangeBatch {
   /** Position after the changes that were read. */
   place: ChangePosition;
+  /** Number of changes that were read. */
   passed: number;
   /** The last change that was read, if it matches. */
   change: { kind: BlockChange['change']; blockText: string } | null;

@@ -111,6 +111,7 @@ export class HookEngine implements ChainFollower, EngineTransaction {
     this.#listeners.evaluated(performance.now() - started);
   }
 
+  /** The transaction is committed: counts, logs, and notifies the listeners. */
   committed(): void {
     this.#live.committed();
     const { counted, events, queues, areTasksReady, stops } = this.#pending;
@@ -128,6 +129,7 @@ export class HookEngine implements ChainFollower, EngineTransaction {
     return queues.length > 0 || areTasksReady || stops.length > 0;
   }
 
+  /** The transaction is rolled back: drops what it would have counted, logged and reported. */
   undone(): void {
     this.#live.undone();
     this.#pending = nothingPending();

@@ -17,6 +17,7 @@ const LOG_RETENTION_FACTOR = 4;
 /** Depth of a reorganization that hooks are still notified of, in Bitcoin blocks below the tip. */
 const REORG_WINDOW = 150;
 
+/** Maximum rows of a command. */
 interface Limit {
   limit: number;
 }

@@ -34,6 +34,7 @@ interface HookOptions {
   log: HookLog;
   userAgent: string;
   timers?: HookTimers;
+  /** The machine that the index was opened with. */
   machine: HookMachine;
   /** Sends commands to the log that hosts share; by default, to the host's own. */
   commander?: Commander;

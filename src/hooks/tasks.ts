@@ -12,6 +12,7 @@ import { type HookLog, logTaskFailure } from './reporting.ts';
 
 /** Maximum waiting deliveries of a hook that catches up; it continues when some are delivered. */
 const MAX_CAUGHT_UP = 1_000;
+/** Maximum waiting deliveries of a backfill. */
 const MAX_BACKFILLED = 100;
 /** Milliseconds until a task is tried again after the database was unavailable. */
 const RETRY_MS = 1_000;

@@ -7,6 +7,7 @@ import { memoize } from '../base/cache.ts';
 const codings = ['zstd', 'gzip', 'br'] as const;
 export type Coding = (typeof codings)[number];
 
+/** Length in characters from which a response is compressed. */
 export const MIN_COMPRESSED_LENGTH = 1_024;
 
 /** The fastest levels: on JSON, higher levels take several times as long for a few per cent. */

@@ -29,7 +29,9 @@ export const directFetch = (url: string | URL, init: BunFetchRequestInit = {}): 
   fetch(url, { ...init, proxy: false });
 
 interface AnswerLimits {
+  /** The other server, as errors name it: `the node`. */
   server: string;
+  /** Milliseconds until the answer must be complete. */
   timeoutMs: number;
   clock?: Pick<Clock, 'after'>;
 }

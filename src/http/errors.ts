@@ -129,11 +129,13 @@ export type ApiEvent = UnexpectedEvent | { event: 'store_unavailable'; method: s
 
 export interface ErrorShape {
   schema: TSchema;
+  /** Makes the body of an error that the client can act on. */
   body(error: ApiError): object;
   /** The body of a 503: the index can't be read now. */
   unavailable: object;
   /** Schema of `unavailable`, if it isn't `schema`. */
   unavailableSchema?: TSchema;
+  /** The body of a 500. */
   failed: object;
 }
 

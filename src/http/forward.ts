@@ -6,6 +6,7 @@ import { pathAndQuery } from './request-url.ts';
 
 export const MAX_PROXY_BODY_BYTES = 10_000_000;
 
+/** Timeout in milliseconds until the other server's response begins. */
 const UPSTREAM_TIMEOUT_MS = 60_000;
 
 /** Hop-by-hop headers, which a proxy doesn't forward (RFC 9110, section 7.6.1). */
@@ -34,9 +35,11 @@ const ORIGIN_HEADERS = [
   'strict-transport-security',
   'service-worker-allowed',
 ];
+/** The statuses that a `Response` can have. */
 const [MIN_STATUS, MAX_STATUS] = [200, 599];
 
 interface UpstreamOptions {
+  /** The other server, as errors name it: `The node`. */
   name: string;
   /** The server's URL, without a slash at its end. */
   url: string;
@@ -59,10 +62,13 @@ export function headersWithout(headers: Headers, names: readonly string[]): Head
   return remaining;
 }
 
+/** Maximum bytes of unfinished bodies that a thread has in memory. */
 const MAX_UNFINISHED_BYTES = 10 * MAX_PROXY_BODY_BYTES;
 /** Bytes of a body that is always received, so that ten slow clients can't stop everybody's transactions. */
 const SMALL_BODY_BYTES = 100_000;
+/** Maximum milliseconds in which a client must send a body. */
 const BODY_TIMEOUT_MS = 60_000;
+/** Bytes of the unfinished bodies of this thread. */
 let unfinishedBytes = 0;
 
 /**

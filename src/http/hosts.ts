@@ -9,6 +9,7 @@ export type AddressBytes = Uint8Array;
 
 export interface Network {
   bytes: AddressBytes;
+  /** Length of the prefix in bits. */
   bits: number;
 }
 
@@ -107,6 +108,7 @@ export const hostNames = (text: string): string[] =>
 
 /** The hosts under which hooks may be managed. */
 export interface HostRules {
+  /** Names of this server, in addition to `localhost`. */
   names: readonly string[];
   /** Which IP addresses `Host` may have: `loopback` only, or any (DNS rebinding needs a name, so no page can fake an address). */
   addresses: 'loopback' | 'any';

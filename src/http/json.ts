@@ -73,6 +73,7 @@ export function jsonOf(body: unknown): string {
   return writer.take();
 }
 
+/** Characters of a part. */
 const PART = 250_000;
 /** Maximum number of characters of an answer: a longer one takes too much time and memory. */
 const MAX_CHARACTERS = 64_000_000;
@@ -153,6 +154,7 @@ const toContainer = (value: unknown): Container =>
  * stores the position: resuming a generator for each piece would cost more than most pieces.
  */
 class JsonWriter {
+  /** Number of characters that were written and not taken. */
   length = 0;
   /** Texts that were written and not taken. Joining them once costs half of adding each to the previous ones. */
   #texts: string[] = [];

@@ -55,6 +55,7 @@ function listening<T>(
   }
 }
 
+/** How long requests in progress may still take when a server stops. */
 export const GRACE_MS = 5_000;
 const POLL_MS = 5;
 
@@ -75,6 +76,7 @@ type Answer = Response | undefined | Promise<Response | undefined>;
 type Handler<Data> = (request: Request, server: Bun.Server<Data>) => Answer;
 
 export interface HttpListenerOptions<Data> {
+  /** Name of the server in errors: `The API`. */
   what: string;
   flags?: AddressFlags;
   hostname: string;
@@ -227,6 +229,7 @@ type Address<Data> = Pick<HttpListenerOptions<Data>, 'hostname' | 'port' | 'shar
 
 interface ApiServerOptions<Data> extends Address<Data> {
   app: AnyElysia;
+  /** Undefined if nothing is pushed. */
   pushed?: RealtimeServer<Data>;
   clock?: Clock;
   listen?: Listen;

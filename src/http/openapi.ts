@@ -15,6 +15,7 @@ export interface DescribedRoute {
   /** Sentences about the result, its order and its peculiarities. Required unless the route is hidden. */
   description?: string;
   tag: string;
+  /** Omitted from the OpenAPI document. */
   hidden?: boolean;
   params?: TProperties;
   query?: TProperties;
@@ -31,12 +32,14 @@ export interface DescribedRoute {
   plainText?: boolean;
   /** Descriptions of the body by content type, for the other types that a request can accept. For the OpenAPI document. */
   otherTypes?: Readonly<Record<string, string>>;
+  /** Description of the 404, if the route has one. */
   notFound?: string;
   notFoundBody?: TSchema;
   /** Descriptions of error statuses that the rest of the declaration doesn't imply, or that need other words. */
   refusals?: Readonly<Partial<Record<ErrorStatus, string>>>;
   /** Form of errors (default: {@link problems}). */
   errors?: ErrorShape;
+  /** Description of the 302, if the handler redirects. */
   redirects?: string;
   deprecated?: unknown;
   access?: unknown;
@@ -164,6 +167,7 @@ export interface RecordedExample {
   /** Parameters that differ from the examples of their schemas. */
   parameters?: Readonly<Record<string, unknown>>;
   body?: unknown;
+  /** Body of the response; undefined if it has none. */
   answer?: unknown;
 }
 
@@ -188,6 +192,7 @@ export interface ApiDescription {
   title: string;
   description: string;
   tags: { name: string; description: string }[];
+  /** Recorded examples by operation id. */
   examples: Readonly<Record<string, RecordedExample>>;
 }
 
@@ -371,6 +376,7 @@ function wordsOf({ const: only, anyOf = [] }: Schema): string[] {
 
 interface Discriminator {
   property: string;
+  /** The literals of the property in each object. */
   words: string[][];
 }
 

@@ -305,6 +305,7 @@ interface Pair {
   value: string | null;
 }
 
+/** The names and values of a query, in its order. */
 function parsePairs(query: string): Pair[] {
   const pairs: Pair[] = [];
   for (const pair of query.split('&')) {

@@ -10,6 +10,7 @@ import { addressGroup, providerNetwork } from './hosts.ts';
 
 export interface ReadKey {
   name: string;
+  /** SHA-256 of the key. */
   digest: Uint8Array;
   /** Requests a minute; null for the default limit. */
   perMinute: number | null;
@@ -50,6 +51,7 @@ interface Client {
   id: string;
   /** Clients of one network share a limit while the table is full. */
   network: string;
+  /** Requests a minute; null if unlimited. */
   perMinute: number | null;
 }
 
@@ -70,6 +72,7 @@ export interface Quota {
 const SLOTS = 1 << 17;
 /** Number of slots for networks. They follow the slots of clients. */
 const NETWORK_SLOTS = 1 << 14;
+/** Number of slots that are tried for a client. */
 const PROBES = 8;
 /** Attempts to change a slot while other threads change it. */
 const ATTEMPTS = 4;

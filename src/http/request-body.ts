@@ -10,12 +10,14 @@ import { isTooDeep, MAX_DEPTH, parsedJson } from '../base/json.ts';
 import { checker } from './checker.ts';
 import { ApiError, ParameterError } from './errors.ts';
 
+/** Maximum size of a JSON body in bytes. */
 const MAX_BODY = 1024 * 1024;
 
 /** A body can't be read: it is too long, or the client disconnected before its end. */
 export class BodyError extends ApiError {
   override readonly name = 'BodyError';
   readonly reason: 'too_large' | 'incomplete';
+  /** @param limit in bytes */
   constructor(reason: BodyError['reason'], limit: number, options?: ErrorOptions) {
     const tooLarge = reason === 'too_large';
     const message = tooLarge ? `The body must not be longer than ${limit} bytes` : 'The body is not complete';

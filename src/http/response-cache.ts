@@ -13,6 +13,7 @@ interface Answer {
 const CAPACITY = 8_000_000;
 /** Maximum characters of a cached answer. Longer ones, such as the source of a large contract, would evict many others. */
 const MAX_ANSWER = 100_000;
+/** Approximate overhead of an entry, in characters. */
 const ENTRY_OVERHEAD = 100;
 
 /**

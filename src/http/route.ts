@@ -47,7 +47,9 @@ interface RouteRequest<Types extends RouteTypes = RouteTypes> {
   params: Values<Types['params']>;
   query: Values<Types['query']>;
   body: Static<Types['body']>;
+  /** The result of `access`. */
   caller: Types['caller'];
+  /** Path and query of the request. */
   target: string;
   request: Request;
   /** The client's address; empty if it is unknown. */
@@ -86,6 +88,7 @@ interface Declaration<Types extends RouteTypes = RouteTypes> extends DescribedRo
   deprecated?: Deprecation;
   /** The location for a request that has its id in an old form; null for other requests. */
   moved?: (url: string) => string | null;
+  /** Null for answers that must not be stored. */
   etag: ETagKind<Values<Types['params']>> | null;
   history: Types['history'];
   /** Default: the route is public. Answers of a route with access are never tagged: its `etag` must be null. */
@@ -125,7 +128,9 @@ export class Redirect {
 type NoParameters = Record<never, TSchema>;
 
 export interface RouteContext {
+  /** For streamed answers. */
   snapshots: Snapshots;
+  /** For all other answers. */
   heights: Heights;
   respond: Responder;
   /** Makes a whole ETag from the state that an answer depends on. */
@@ -133,6 +138,7 @@ export interface RouteContext {
   failure: Failure;
   cache: ResponseCache;
   deprecation: DeprecationPolicy;
+  /** The clock, in Unix milliseconds. */
   now: () => number;
   /** Shares the thread among answers that take long to make. */
   turns: Turns;
@@ -150,6 +156,7 @@ export interface RouteContext {
   standing: () => Promise<string | null>;
 }
 
+/** Number of requests that one request of a `long` route counts as. */
 const LONG_COST = 10;
 
 function costOf({ cost, long = false, access }: Declaration): number {

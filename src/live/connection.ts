@@ -56,6 +56,7 @@ export type ControlFrame = typeof PING | typeof PONG;
 export type Received = string | Buffer | ControlFrame;
 interface Queue {
   messages: Received[];
+  /** Sum of the messages' sizes. */
   size: number;
 }
 
@@ -165,8 +166,11 @@ export type Protocol = 'websocket' | 'socket_io';
 export interface ConnectionMetrics {
   connected(): void;
   disconnected(): void;
+  /** Counts a connection that was ended because its client read too slowly. */
   cutOff(): void;
+  /** Counts a connection that was ended because its client broke a rule. */
   refused(): void;
+  /** Counts a connection that was ended because a handler failed. */
   failed(): void;
   sent(kind: TopicKind): void;
 }

@@ -37,6 +37,7 @@ export type FeedEvent = { event: 'changes_missed'; from: number; to: number } | 
 
 /** Milliseconds between two polls. A poll costs about as much as the smallest request. */
 const INTERVAL_MS = 20;
+/** Maximum number of changes read by one poll. */
 const BATCH = 500;
 /** Milliseconds after which a poll ends with its present change, since long snapshots are cut off. */
 const MAX_POLL_MS = 1_000;

@@ -40,6 +40,7 @@ export interface IoSocketData extends WebSocketData {
 
 type WebSocket = Bun.ServerWebSocket<IoSocketData>;
 
+/** The library's clients by session id. */
 const clientsOf = (engine: Engine) => Reflect.get(engine, 'clients') as Map<string, EngineSocket>;
 
 /**
@@ -420,6 +421,7 @@ function readPacket(packet: unknown): IoPacket {
 const joinedPacket = (sid: string): string => CONNECT + JSON.stringify({ sid });
 const refusedPacket = (namespace: string, message: string): string =>
   `${CONNECT_ERROR}${namespace === NAMESPACE ? '' : `${namespace},`}${JSON.stringify({ message })}`;
+/** Makes the packet that acknowledges an event. @param id the event's number */
 const answerPacket = (id: string, answer: string | null): string => ACK + id + JSON.stringify([answer]);
 /** Packet for a client that the server removed from the namespace. */
 const LEFT_PACKET = DISCONNECT;

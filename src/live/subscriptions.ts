@@ -258,8 +258,11 @@ const rpcMethods: Readonly<Record<TopicKind, string>> = {
 
 interface MessageContent {
   topic: Topic;
+  /** JSON text of the pushed object. */
   text: string;
+  /** Members before the object in JSON-RPC. */
   members?: Record<string, unknown>;
+  /** Arguments before the object in Socket.IO. */
   leading?: readonly string[];
 }
 

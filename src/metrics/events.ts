@@ -10,6 +10,7 @@ interface PathSeries {
   /** Number of events by outcome. Outcomes that never occurred are missing. */
   outcomes: Map<EventOutcome, number>;
   times: Histogram.Internal<'event'>;
+  /** Time of the last event, in Unix milliseconds. */
   newest: number;
 }
 

@@ -7,6 +7,7 @@ import { residentBytes } from './process-readings.ts';
 
 /** One interval. Times are null if nothing was timed. */
 interface Sample {
+  /** End of the interval in Unix seconds. */
   time: number;
   eventsPerSecond: number;
   requestsPerSecond: number;

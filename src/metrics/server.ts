@@ -140,6 +140,7 @@ export function archiveMetrics(registry: Registry, state: () => ArchiveState): v
 export interface BaseState {
   /** Age in seconds of the newest base; 0 if there is none. */
   seconds: number;
+  /** Seconds since the next base was due. */
   overdue: number;
 }
 

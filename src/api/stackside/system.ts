@@ -190,6 +190,7 @@ export const SystemLog = named('SystemLog', {
 });
 export type SystemLog = Static<typeof SystemLog>;
 
+/** Maximum number of tokens that a request names. */
 const MAX_TOKENS = 1_000;
 
 /**

@@ -121,6 +121,7 @@ function stackingEvent({ print, ...event }: StoredStackingEvent): Static<typeof 
   return serialized as Static<typeof StackingEvent>;
 }
 
+/** A delegation to a pool, in micro-STX. */
 function delegation({ print, blockHeight, txId }: StoredStackingEvent): Static<typeof Delegation> {
   const address = bitcoinAddress(print);
   const unlockHeight = print.data.unlock_burn_height;
@@ -155,6 +156,7 @@ function checkContract(url: string): null {
   throw routeNotFound({ method: 'GET', url });
 }
 
+/** A list without pages. */
 const StackingEvents = listOf(named('Results', {}), StackingEvent);
 
 const family = { tag, moved: checkContract, etag: chainTip } as const;

@@ -6,6 +6,7 @@ import { route } from '../../http/route.ts';
 import type { OfferedFee } from '../../store/model/transaction.ts';
 import { named, Uint64 } from '../shared/fields.ts';
 
+/** micro-STX. */
 const Priorities = named('FeePriorities', {
   no_priority: Uint64,
   low_priority: Uint64,

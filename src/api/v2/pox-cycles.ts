@@ -27,6 +27,7 @@ import { BurnBlockParameter, hexParameter } from '../shared/parameters.ts';
 
 const percent = Type.Number({ minimum: 0, maximum: 100 });
 
+/** A reward cycle; amounts are in micro-STX. */
 const [PoxCycle, poxCycle] = object<RewardCycle>('PoxCycle')({
   block_height: [
     Type.Integer({ description: 'Height of the block that chose the signers' }),

@@ -28,6 +28,7 @@ interface NewBackfill extends BackfillName {
   from: number;
   to: number;
   dryRun: boolean;
+  /** Maximum waiting backfills of the hook. */
   most: number;
 }
 

@@ -30,14 +30,17 @@ interface OwnDelivery extends OwnHook, UnderWay {
 
 interface ManyDeliveries extends OwnHook, UnderWay {
   filter: DeliveryFilter;
+  /** Row id of the last delivery of the batch before. */
   after: number;
   limit: number;
 }
 
 interface Evaluation extends OwnHook {
+  /** Index block hash, with 0x. */
   block: string;
   /** Distinguishes this evaluation from others of the block. */
   request: string;
+  /** Maximum waiting evaluations of the hook. */
   most: number;
 }
 

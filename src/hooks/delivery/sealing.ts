@@ -87,6 +87,7 @@ export type SecretReader = ReturnType<typeof secretReader>;
 
 /** Opens the stored secrets of consumers on demand. */
 export function secretReader(stored: HookReads['secrets'], { open }: Sealing, log: HookLog) {
+  /** Consumers that the log has named. */
   let reported = new Set<string>();
 
   /** Returns whether the deliveries of a consumer can be sent: with a signature, or without a secret. */

@@ -10,6 +10,7 @@ import type { Chainhooks } from '../service.ts';
 import { type HookFamily, type HookReader, ONE_HOOK, type ReadHooks } from './family.ts';
 import { BackfillBody, BackfillResponse, serializedBackfill, Uuid } from './schemas.ts';
 
+/** Maximum unfinished backfills of a hook. */
 const MAX_BACKFILLS = 100;
 
 export type Backfills = ReturnType<typeof hookBackfills>;

@@ -31,13 +31,17 @@ import {
 import { conditionsOfDefinition, type Options, parseFilters } from '../definition/definition.ts';
 import { HookProblem } from '../problem.ts';
 
+/** Name that the cursors are bound to. */
 const LIST = 'changes';
+/** Characters of changes after which a page ends. */
 const MAX_CHARACTERS = 4_000_000;
+/** Maximum pages that a thread makes at a time. */
 const MAX_PAGES = 16;
 /** Maximum streams and waiting requests of a thread. */
 export const MAX_READERS = 1_000;
 /** Maximum streams and waiting requests of a client in a thread, so that one client can't take all of them. */
 export const MAX_CLIENT_READERS = 50;
+/** Longest wait of a request, in seconds. */
 const MAX_WAIT = 30;
 /** Milliseconds after which a stream without changes sends a sign of life. */
 const KEEP_ALIVE_MS = 15_000;

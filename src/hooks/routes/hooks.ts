@@ -333,6 +333,7 @@ export interface HookApi extends HookCallers {
   backfills: Backfills;
 }
 
+/** Creates the status route, which works without a key. */
 const status = (path: string, hidden: boolean, version: string): Route =>
   route({
     path,
