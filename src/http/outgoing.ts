@@ -139,7 +139,7 @@ export function targetGuard({ allowed, plainHttp, settings }: TargetRules, resol
     if (reason !== null) {
       if (address === host)
         throw new TargetRefused(`its host is at ${address}, which is not public${explanation('allowed', reason)}`);
-      // Without the address: who chose the URL need not know the private addresses of names.
+      // Without the address: the consumer that chose the URL need not know the private addresses of names.
       throw new TargetRefused(`its host ${host} has an address that is not public${explanation('allowed', reason)}`);
     }
     if (isLocalName(host)) throw localName(host);

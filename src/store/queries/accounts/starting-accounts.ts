@@ -34,8 +34,9 @@ export const lastNonceOf = ({ nonce }: StartingAccount): bigint | null => (nonce
 export const NO_NONCE = '-1';
 
 /**
- * The last nonce that the principal ?1 spent as origin or as sponsor; {@link NO_NONCE} if none. SQLite seeks each of both.
- * @param sent and @param sponsored the tables and conditions of its transactions in each role
+ * SQL for the last nonce that the principal ?1 spent as origin or as sponsor; {@link NO_NONCE} if it spent none.
+ * @param sent table and condition of the transactions in which it may be the origin
+ * @param sponsored table and condition of the transactions in which it may be the sponsor
  */
 export const lastNonceIn = (sent: string, sponsored: string): string =>
   `max(coalesce((SELECT max(nonce) FROM ${sent} AND sender_id = ?1), ${NO_NONCE}),

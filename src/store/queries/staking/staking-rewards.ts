@@ -143,7 +143,7 @@ function termsOf(print: StackingPrint, burnHeight: number, cycles: CycleTimes | 
 }
 
 const POX_5 = 5;
-/** What STX that are stacked by pox to pox-4 don't have. */
+/** The fields that only pox-5 has, in a cycle of pox to pox-4. */
 const NOT_STAKED = { bond: null, sats: 0n, earned: null, claimed: null };
 /** The order inside a cycle: the newest pox first, and of pox-5 the newest bond. */
 const keyOf = ({ cycle, poxVersion, bond, kind }: StackedCycle): [number, number, number] => [
