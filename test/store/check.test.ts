@@ -78,9 +78,9 @@ function problemsAfter(table: string, damage: (db: Database) => void): string[] 
 
 const holders = (db: Database, count: number): Holder[] =>
   db.query<Holder, [number]>('SELECT * FROM ft_balances ORDER BY asset_id, principal_id LIMIT ?1').all(count);
-const nameOf = ({ asset_id, principal_id }: Holder): string => `asset_id ${asset_id}, principal_id ${principal_id}`;
+const nameOf = ({ address, identifier }: Holder): string => `asset ${identifier}, principal ${address}`;
 
-test('names a changed, a missing and an extra balance by their keys, and no other row', () => {
+test('names a changed, a missing and an extra balance by asset and address, and no other row', () => {
   const expected: string[] = [];
   const problems = problemsAfter('ft_balances', (db) => {
     const [changed, missing, other] = holders(db, 3) as [Holder, Holder, Holder];
@@ -101,7 +101,7 @@ test('names a changed, a missing and an extra balance by their keys, and no othe
     expected.push(
       `${nameOf(changed)}: differs in balance`,
       `${nameOf(missing)}: the row is missing`,
-      `${nameOf({ ...other, principal_id: stranger.id })}: the journal doesn't produce this row`,
+      `${nameOf({ ...other, ...stranger })}: the journal doesn't produce this row`,
     );
   });
   expect(problems.toSorted()).toEqual(expected.sort());
@@ -114,7 +114,7 @@ test('names a missing transaction by its block and its place in the block', () =
   expect(problems).toEqual(['block 7, transaction 1: the row is missing']);
 });
 
-test('names a row by its hash', () => {
+test('names a row by its hash, and an account without an address in the index by the journal', () => {
   const named: string[] = [];
   expect(
     problemsAfter('orphaned_blocks', (db) => {
@@ -126,6 +126,18 @@ test('names a row by its hash', () => {
       named.push(`index_block_hash 0x${row?.hash}: the row is missing`);
     }),
   ).toEqual(named);
+  const addresses: string[] = [];
+  expect(
+    problemsAfter('accounts', (db) => {
+      const [row] = db
+        .query<{ id: number; address: string }, []>(
+          'DELETE FROM accounts WHERE principal_id = (SELECT max(principal_id) FROM accounts) RETURNING principal_id AS id, address',
+        )
+        .all();
+      db.query<null, [number]>('DELETE FROM principals WHERE id = ?1').run(row!.id);
+      addresses.push(`principal ${row?.address}: the row is missing`);
+    }),
+  ).toEqual(addresses);
 });
 
 test('names the first ten rows that differ, and counts the others', () => {

@@ -1,6 +1,6 @@
 /**
  * Compares every table that is a function of the journal, row by row, with an index that is made from the journal. Problems
- * name a row by its key.
+ * name a row by its key, with addresses and assets in place of their numbers.
  */
 import type { Database, SQLQueryBindings } from 'bun:sqlite';
 import { existsSync, rmSync } from 'node:fs';
@@ -16,6 +16,7 @@ import { type Lock, lockWriter } from '../files/lock.ts';
 import { openIngest } from '../ingest/ingest.ts';
 import type { ComposeMachine } from '../ingest/state-machine.ts';
 import type { Head } from '../log/entry.ts';
+import { numbers } from '../queries/numbers.ts';
 import type { CheckRun } from './checks.ts';
 
 /** A value of a row, with exact integers. */
@@ -27,6 +28,21 @@ interface Table {
   /** 1 for a table WITHOUT ROWID. */
   wr: bigint;
 }
+
+/** Columns with the number of a principal, if they contain integers. */
+export const principalColumns: ReadonlySet<string> = new Set([
+  'principal_id',
+  'owner_id',
+  'sender_id',
+  'sponsor_id',
+  'recipient_id',
+  'contract_id',
+  'miner_id',
+  'stacker_id',
+  'pool_id',
+  'staker_id',
+  'signer_id',
+]);
 
 /** Keys of tables that declare no primary key. */
 const undeclaredKeys: Readonly<Record<string, readonly string[]>> = {
@@ -88,10 +104,17 @@ const MAX_VALUE_LENGTH = 80;
 const shortened = (text: string): string =>
   text.length > MAX_VALUE_LENGTH ? `${text.slice(0, MAX_VALUE_LENGTH)}…` : text;
 
-/** Returns a column of a key with its value, in words. */
-function keyText(column: string, value: Value): string {
-  if (column === 'position') return positionText(Number(value));
-  return `${column} ${shortened(value instanceof Uint8Array ? `0x${value.toHex()}` : String(value))}`;
+/** Makes a function that returns a column of a key with its value, in words. @param rebuilt gives the same numbers as the index */
+function keyTexts(rebuilt: Database) {
+  const { addressOf, identifierOf } = numbers(rebuilt);
+  return (column: string, value: Value): string => {
+    if (column === 'position') return positionText(Number(value));
+    if (typeof value === 'bigint') {
+      if (principalColumns.has(column)) return `${column.replace(/_id$/, '')} ${addressOf(Number(value)) || value}`;
+      if (column === 'asset_id') return `asset ${identifierOf(Number(value)) || value}`;
+    }
+    return `${column} ${shortened(value instanceof Uint8Array ? `0x${value.toHex()}` : String(value))}`;
+  };
 }
 
 /**
@@ -101,8 +124,9 @@ function keyText(column: string, value: Value): string {
 function* rowDifferences(stored: Database, rebuilt: Database, table: Table): Generator<string> {
   const columns = readColumns(rebuilt, table.name).map(({ name }) => name);
   const key = readKey(rebuilt, table.name).map((name) => columns.indexOf(name));
+  const textOf = keyTexts(rebuilt);
   const nameOf = (row: readonly Value[]): string =>
-    key.map((index) => keyText(columns[index] ?? '', row[index] ?? null)).join(', ');
+    key.map((index) => textOf(columns[index] ?? '', row[index] ?? null)).join(', ');
 
   const [ours, theirs] = [rowsOf(stored, table), rowsOf(rebuilt, table)];
   let [our, their] = [ours.next(), theirs.next()];

@@ -1,6 +1,7 @@
 /** Tables as text that can be compared: one line for each row, sorted, and no number that depends on the order of events. */
 import { Database } from 'bun:sqlite';
 import { existsSync } from 'node:fs';
+import { principalColumns } from '../../../src/store/check/tables.ts';
 import { indexPath, journalPath } from '../../../src/store/files/database.ts';
 import { decompressed } from '../../../src/store/log/entry.ts';
 import { DAILY, NAME_PART } from '../../../src/store/rows/enums.ts';
@@ -58,21 +59,6 @@ const tableNames = (db: Database): string[] =>
     )
     .all()
     .map(({ name }) => name);
-
-/** Columns with the id of a principal, if they contain integers. */
-const principalColumns: ReadonlySet<string> = new Set([
-  'principal_id',
-  'owner_id',
-  'sender_id',
-  'sponsor_id',
-  'recipient_id',
-  'contract_id',
-  'miner_id',
-  'stacker_id',
-  'pool_id',
-  'staker_id',
-  'signer_id',
-]);
 
 function texts(db: Database, table: string, column: string): Map<bigint, string> {
   const rows = db.query<{ id: bigint; text: string }, []>(`SELECT id, ${column} AS text FROM ${table}`).all();
