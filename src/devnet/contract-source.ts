@@ -50,14 +50,15 @@ export function parseArgumentText(text: string, sender: string): Uint8Array | nu
 /**
  * Returns the serialized value of a constant of a contract.
  * @param sender the deployer of the contract, which is `tx-sender` during the deployment
- * @returns null if the contract has no such constant, or an expression computes it
+ * @returns null if an expression computes it; undefined if the contract has no such constant
  */
-export function parseConstant(source: string, name: string, sender: string): Uint8Array | null {
+export function parseConstant(source: string, name: string, sender: string): Uint8Array | null | undefined {
   const definitions = (readForms(source) ?? []).map((form) => listOf(form) ?? []);
   const definition = definitions.find(
     ([head, defined]) => atomOf(head) === 'define-constant' && atomOf(defined) === name,
   );
-  const value = definition?.[2];
+  if (definition === undefined) return undefined;
+  const [, , value] = definition;
   return atomOf(value) === 'tx-sender' ? clarity.principal(sender) : parseValue(value, sender);
 }
 

@@ -55,7 +55,7 @@ export interface ServedNode {
   /** The published tip. */
   readonly tip: Block;
   /** Executes the contracts; undefined if they are simulated. */
-  readonly clarity?: Pick<ClarityMiner, 'read'> | undefined;
+  readonly clarity?: Pick<ClarityMiner, 'read' | 'constant'> | undefined;
   /** @returns the id of the transaction with 0x @throws DecodeError, Rejection */
   submit(raw: Uint8Array): Promise<string>;
 }
@@ -669,16 +669,16 @@ async function variable(request: RpcRequest) {
   throw new RpcError(404, 'Data var not found');
 }
 
-function constant(request: RpcRequest) {
-  const { template } = requireContract(request, 'data');
+async function constant(request: RpcRequest) {
+  const { context, template } = requireContract(request, 'data');
   const [deployer = '', , name = ''] = request.params;
-  const value = parseConstant(template.source, name, deployer);
-  if (value !== null) return { data: toHex(value) };
-  const isDeclared = template.abi.variables.some(
-    (declared) => declared.access === 'constant' && declared.name === name,
-  );
-  if (!isDeclared) throw new RpcError(404, 'Constant not found');
-  throw new RpcError(501, `The simulated node doesn't return ${name}, because an expression computes it`);
+  const written = parseConstant(template.source, name, deployer);
+  if (written === undefined) throw new RpcError(404, 'Constant not found');
+  const { clarity: engine } = request.node;
+  const answer = engine && (await askEngine(() => engine.constant(request.block, context.contract, name)));
+  if (answer?.okay === true && answer.result !== null) return { data: answer.result };
+  if (written !== null) return { data: toHex(written) };
+  throw new RpcError(501, `The simulated node can't return ${name}, because an expression computes it`);
 }
 
 const Broadcast = Type.Object({ tx: Type.String() });

@@ -32,12 +32,13 @@ test('reads constants, and omits those that an expression computes', () => {
     both: clarity.tuple({ a: clarity.uint(1), b: clarity.list([clarity.int(2)]) }),
   };
   for (const [name, value] of Object.entries(values)) expect([name, constant(name)]).toEqual([name, value]);
-  for (const name of ['sum', 'huge', 'total', 'missing']) expect([name, constant(name)]).toEqual([name, null]);
+  expect(['sum', 'huge'].map(constant)).toEqual([null, null]);
+  expect(['total', 'missing'].map(constant)).toEqual([undefined, undefined]);
 });
 
 test('a source with unbalanced brackets, or too deep ones, has no constants', () => {
   for (const source of ['(', ')', '(define-constant a', '"open', '(}', '('.repeat(100_000), '{'.repeat(70)])
-    expect(parseConstant(`(define-constant a u1) ${source}`, 'a', SENDER)).toBeNull();
+    expect(parseConstant(`(define-constant a u1) ${source}`, 'a', SENDER)).toBeUndefined();
 });
 
 test.each([

@@ -26,6 +26,9 @@ interface BlockRecord {
   block: EngineBlock | null;
 }
 
+/** Name of a function that returns a constant. */
+const PROBE = 'stackside-constant';
+
 /** A longer message could exceed the engine's time limit for an answer. */
 const MAX_BLOCKS_PER_MESSAGE = 500;
 
@@ -78,6 +81,27 @@ export class EngineChain {
     for (const [index, block] of blocks.entries()) {
       const { outcome } = await this.#make('aside', [block]);
       if (outcome?.kind === 'failed' && isSought(outcome.error)) return { index, error: outcome.error };
+    }
+    return null;
+  }
+
+  /**
+   * Returns the value of a constant on the branch of a block. Only the contract can read it. The contract is therefore
+   * deployed again, in the chain `aside`, on the parent of its block, with a function that returns the constant.
+   * @param name must be the name of a constant of the contract
+   * @returns null if no block deployed the contract
+   * @throws any error of the engine
+   */
+  async constant(id: string, contract: string, name: string): Promise<string | null> {
+    for (let { parent, block } = this.#block(id); parent !== null; { parent, block } = this.#block(parent)) {
+      if (block?.kind !== 'block' || block.action?.kind !== 'deploy') continue;
+      const { action } = block;
+      if (`${action.sender}.${action.name}` !== contract) continue;
+      const source = `${action.source}\n(define-read-only (${PROBE}) ${name})`;
+      await this.#goTo('aside', parent);
+      this.#positions.aside = null;
+      await this.#make('aside', [{ ...block, action: { ...action, source } }]);
+      return this.readNow({ kind: 'call', contract, functionName: PROBE, args: [], sender: action.sender }, 'aside');
     }
     return null;
   }

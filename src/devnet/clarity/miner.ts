@@ -84,7 +84,10 @@ function withResult(transaction: SignedTransaction, result: Execution): SignedTr
   return { ...transaction, action: { kind: 'executed', result, deployed, input: action } };
 }
 
-/** Returns the interface of a deployed contract without functions and traits, of which the engine has none; null for other transactions. */
+/**
+ * Returns the interface of a deployment without functions and traits, because the engine has none for it; null for other
+ * transactions.
+ */
 function emptyInterface({ action }: SignedTransaction): ContractInterface | null {
   if (action.kind !== 'deploy') return null;
   const { clarityVersion = EPOCH_VERSION } = action.template;
@@ -211,6 +214,15 @@ export class ClarityMiner {
   /** Reads from the state after a block. @throws EngineEndedError, EngineRefusedError */
   read(block: Block, read: EngineRead): Promise<string | null> {
     return this.#turns(() => this.engine.read(block.indexBlockHash, read));
+  }
+
+  /**
+   * Returns the value of a constant on the branch of a block; null if no block deployed the contract.
+   * @param name must be the name of a constant of the contract
+   * @throws EngineEndedError, EngineRefusedError
+   */
+  constant(block: Block, contract: string, name: string): Promise<string | null> {
+    return this.#turns(() => this.engine.constant(block.indexBlockHash, contract, name));
   }
 
   /**
