@@ -50,7 +50,7 @@ export function parseArgumentText(text: string, sender: string): Uint8Array | nu
 /**
  * Returns the serialized value of a constant of a contract.
  * @param sender the deployer of the contract, which is `tx-sender` during the deployment
- * @returns null if an expression computes it; undefined if the contract has no such constant
+ * @returns null if only executing the definition shows its value; undefined if the contract has no such constant
  */
 export function parseConstant(source: string, name: string, sender: string): Uint8Array | null | undefined {
   const definitions = (readForms(source) ?? []).map((form) => listOf(form) ?? []);
@@ -59,6 +59,8 @@ export function parseConstant(source: string, name: string, sender: string): Uin
   );
   if (definition === undefined) return undefined;
   const [, , value] = definition;
+  // In a source, `\u{…}` is always a code point; an argument may have UTF-8.
+  if (JSON.stringify(value ?? null).includes('\\u{')) return null;
   return atomOf(value) === 'tx-sender' ? clarity.principal(sender) : parseValue(value, sender);
 }
 

@@ -674,10 +674,10 @@ async function constant(request: RpcRequest) {
   const [deployer = '', , name = ''] = request.params;
   const written = parseConstant(template.source, name, deployer);
   if (written === undefined) throw new RpcError(404, 'Constant not found');
+  if (written !== null) return { data: toHex(written) };
   const { clarity: engine } = request.node;
   const answer = engine && (await askEngine(() => engine.constant(request.block, context.contract, name)));
   if (answer?.okay === true && answer.result !== null) return { data: answer.result };
-  if (written !== null) return { data: toHex(written) };
   throw new RpcError(501, `The simulated node can't return ${name}, because an expression computes it`);
 }
 

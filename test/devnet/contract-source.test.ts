@@ -17,7 +17,7 @@ test('reads constants, and omits those that an expression computes', () => {
     (define-constant friend .friend) (define-constant other 'ST000000000000000000002AMW42H) (define-constant nothing none)
     (define-constant owner tx-sender) (define-constant failure (err u4)) (define-constant both { a: u1, b: (list 2) })
     (define-constant sum (+ u1 u2)) (define-constant huge u999999999999999999999999999999999999999)
-    (define-data-var total uint u0)`;
+    (define-constant escaped (some u"\\u{c3a9}")) (define-data-var total uint u0)`;
   const constant = (name: string) => parseConstant(source, name, SENDER);
   const values = {
     number: clarity.int(-5),
@@ -32,7 +32,7 @@ test('reads constants, and omits those that an expression computes', () => {
     both: clarity.tuple({ a: clarity.uint(1), b: clarity.list([clarity.int(2)]) }),
   };
   for (const [name, value] of Object.entries(values)) expect([name, constant(name)]).toEqual([name, value]);
-  expect(['sum', 'huge'].map(constant)).toEqual([null, null]);
+  expect(['sum', 'huge', 'escaped'].map(constant)).toEqual([null, null, null]);
   expect(['total', 'missing'].map(constant)).toEqual([undefined, undefined]);
 });
 
