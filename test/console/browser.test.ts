@@ -231,6 +231,43 @@ browserTest('staking shows the signers of the newest cycle if the URL has an inv
   expect(visited.complaints).toEqual([]);
 });
 
+browserTest('a list waits for its values: metadata four at a time, shares until the supply is known', async () => {
+  await using visited = await visit(`${server.api}/`);
+  const { page, complaints } = visited;
+  let [asked, running, most] = [0, 0, 0];
+  const gate = Promise.withResolvers<void>();
+  await page.route(/\/metadata\/v1\/ft\?/, async (route) => {
+    asked += 1;
+    running += 1;
+    most = Math.max(most, running);
+    await gate.promise;
+    running -= 1;
+    await route.fulfill({ json: { results: [] } });
+  });
+  const results = Array.from({ length: 9 }, (_, i) => ({
+    ...{ asset_identifier: `${alice.address}.coin-${i}::coin`, name: null, symbol: null, decimals: null },
+    ...{ holders: 1, transfers: 1, transfers_of_day: 1, supply: '1' },
+  }));
+  const list = { total: null, limit: 50, cursor: { next: null, previous: null, current: null }, day: '2026-01-01' };
+  await page.route(/\/v1\/tokens\/ft\?/, (route) => route.fulfill({ json: { ...list, results } }));
+  await follow(page, '/tokens');
+  await until(async () => running >= 4);
+  gate.resolve();
+  await until(async () => asked === 9 && running === 0);
+  expect(most).toBe(4);
+  await page.route('**/tokens/stx/supply', (route) => route.fulfill({ json: {} }));
+  await follow(page, '/tokens?tab=stx');
+  await loaded(page);
+  expect(await page.locator('td[data-label=share]').first().textContent()).toBe('');
+  const rewards = await answerOf<{ results: { reward_recipient: string }[] }>(
+    server,
+    '/extended/v1/burnchain/rewards?limit=1',
+  );
+  await follow(page, `/bitcoin-addresses/${rewards.results[0]?.reward_recipient}?offset=3000`);
+  await page.getByText('There are no more rewards.').waitFor();
+  expect(complaints).toEqual([]);
+});
+
 browserTest('units of balances and short fields of the log are never broken, at any width', async () => {
   const holders = '/extended/v3/tokens/stx/holders?limit=1';
   const { results } = await answerOf<{ results: { principal: string }[] }>(server, holders);

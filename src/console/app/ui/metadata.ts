@@ -52,6 +52,9 @@ const tokens = new Map<string, { token: Signal<Token | null>; expiresAt: number 
 /** Maximum tokens in a response: the contracts with identifiers that start like the requested one. */
 const MAX_RESULTS = 60;
 
+/** The last request in each of four queues: a list may have hundreds of tokens, and the next page must not wait for all. */
+const queues = Array.from({ length: 4 }, () => Promise.resolve());
+
 async function loadToken(contract: string, token: Signal<Token | null>): Promise<void> {
   // The list returns nothing if the token is missing. The route of one token would return an error, which the browser
   // would show.
@@ -71,7 +74,8 @@ export function tokenOf(asset: string): Token | null {
     cached = { token, expiresAt: performance.now() + RETRY_MS };
     tokens.set(contract, cached);
     // The page shows elsewhere that the server is away. Amounts stay in the smallest unit.
-    loadToken(contract, token).catch(assertRequestError);
+    const queue = tokens.size % queues.length;
+    queues[queue] = queues[queue]!.then(() => loadToken(contract, token)).catch(assertRequestError);
   }
   const metadata = cached.token.value;
   return metadata?.asset_identifier === asset ? metadata : null;

@@ -194,7 +194,7 @@ function Collections() {
 }
 
 function StxHolders() {
-  const supply = useGet('/extended/v3/tokens/stx/supply', {}, tipVersion.value).data?.total ?? '0';
+  const supply = useGet('/extended/v3/tokens/stx/supply', {}, tipVersion.value).data?.total;
   return (
     <ListPanel
       title="Holders of STX"
@@ -209,7 +209,7 @@ function StxHolders() {
         [
           'Share of the supply',
           'number named',
-          ({ balance }) => <Meter value={shareOf(balance, supply)} total={1} />,
+          ({ balance }) => supply && <Meter value={shareOf(balance, supply)} total={1} />,
           { label: 'share' },
         ],
       ]}

@@ -168,7 +168,9 @@ function Rewards({ address, version }: ListProps) {
       loaded={useGet('/extended/v1/burnchain/rewards/{address}', params, version)}
       pager="offset"
       keyOf={({ burn_block_height: height, reward_index: index }) => `${height} ${index}`}
-      empty="No Bitcoin block paid a reward to this address."
+      empty={({ offset }) =>
+        offset > 0 ? 'There are no more rewards.' : 'No Bitcoin block paid a reward to this address.'
+      }
       columns={[BITCOIN_BLOCK, ['Reward', 'number', ({ reward_amount: amount }) => <Btc satoshis={amount} />]]}
     />
   );
