@@ -263,7 +263,7 @@ describeWith('Clarity', hasClarity, () => {
     await using real = await demo({ clarity: project.path });
     await using visited = await visit(`${real.api}/contracts/new`);
     const { page, complaints } = visited;
-    await page.getByLabel('Sender').fill('wallet_1');
+    await page.getByLabel('Sender').selectOption('wallet_1');
     const versions = page.getByLabel('Clarity version').locator('option');
     expect(await versions.last().textContent()).toBe('5');
     const editor = page.getByLabel('Source');

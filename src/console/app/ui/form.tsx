@@ -17,8 +17,6 @@ type Input = ComponentProps<'input'>;
 interface TextFieldProps extends Omit<Input, 'label' | 'type' | 'onChange'> {
   label: ComponentChildren;
   type?: 'text' | 'number' | 'password' | 'date' | 'search';
-  /** Id of the element with texts to choose from. */
-  list?: string;
   /** The accepted input, in words. */
   help?: ComponentChildren;
   mistake?: string | null;

@@ -27,38 +27,50 @@ const WithAccounts = ({ children }: { children: (accounts: readonly DevnetAccoun
   <Show loaded={useGet('/stackside/v1/devnet', {}, tipVersion.value)}>{({ accounts }) => children(accounts)}</Show>
 );
 
-/** The sender that was entered last; null before the first input, and empty for the faucet. */
-const entered = signal<string | null>(null);
+/** Value of the choice for another account. */
+const OTHER = '…';
 
-/** Returns the account that sends, by default the first, and the field for it, which offers the accounts. */
+/** The sender that was chosen last. Its name is null before the first choice, and empty for the faucet. */
+const chosen = signal<{ name: string | null; isTyped: boolean }>({ name: null, isTyped: false });
+
+/** Returns the account that sends, by default the first, and the field for choosing it. */
 function useSender(accounts: readonly DevnetAccount[]) {
-  const text = entered.value ?? accounts[0]?.name ?? '';
-  const sender = text.trim();
+  const { name, isTyped } = chosen.value;
+  const sender = (name ?? accounts[0]?.name ?? '').trim();
   const account = accounts.find(({ name }) => name === sender);
   const field = (
     <>
-      <TextField
+      <ChoiceField
         label="Sender"
-        value={text}
-        list="accounts"
+        value={isTyped ? OTHER : sender}
+        choices={[
+          ...accounts.map(({ name, address }) => [name, `${name} · ${shortPrincipal(address)}`] as const),
+          ['', 'the faucet'],
+          [OTHER, 'another account'],
+        ]}
         help={
           account === undefined ? (
-            'Empty for the faucet. Any other word stands for an account, which needs funds. An address needs --unsafe-impersonate.'
+            ''
           ) : (
             <>
               It has <Stx micro={account.balance} />
             </>
           )
         }
-        onChange={(changed) => {
-          entered.value = changed;
+        onChange={(value) => {
+          chosen.value = value === OTHER ? { name: '', isTyped: true } : { name: value, isTyped: false };
         }}
       />
-      <datalist id="accounts">
-        {accounts.map(({ name, address }) => (
-          <option key={name} value={name} label={shortPrincipal(address)} />
-        ))}
-      </datalist>
+      {isTyped ? (
+        <TextField
+          label="Account"
+          value={name ?? ''}
+          help="A name of your choice (its account needs funds), or an address if the devnet was started with --unsafe-impersonate"
+          onChange={(text) => {
+            chosen.value = { name: text, isTyped: true };
+          }}
+        />
+      ) : null}
     </>
   );
   return { sender: sender === '' ? {} : { sender }, field };
