@@ -8,7 +8,7 @@ import { MAX_BLOCKS, MAX_FORK_DEPTH, MAX_STEP } from '../../../../devnet/limits.
 import { type Answer, post } from '../../api/api.ts';
 import { tipVersion } from '../../api/live.ts';
 import { useGet } from '../../api/use-answer.ts';
-import { count, duration, exactTime, plural } from '../../chain/format.ts';
+import { count, duration, exactTime, plural, visible } from '../../chain/format.ts';
 import { every } from '../../ui/clock.ts';
 import { CONTRACT } from '../../ui/columns.tsx';
 import { Form, TextField, useAction } from '../../ui/form.tsx';
@@ -19,6 +19,7 @@ import {
   ListPanel,
   Panel,
   Problem,
+  Scrollable,
   Show,
   Table,
   TablePanel,
@@ -297,7 +298,12 @@ export function FailedCall({ id }: { id: string }) {
           <TextBlock label="Expression" text={place.expression} boxed />
         </>
       )}
-      {trace === '' ? null : <TextBlock label="Calls" text={trace} boxed />}
+      {trace === '' ? null : (
+        // The cause is at the end of the trace, which has a limit of its own.
+        <Scrollable label="Calls" class="code scroll boxed">
+          {visible(trace)}
+        </Scrollable>
+      )}
       {costs.length === 0 ? null : (
         <Table
           label="Runtime cost by function"
