@@ -3,7 +3,6 @@ import { afterAll, beforeAll, describe, expect, spyOn, test } from 'bun:test';
 import { io, type Socket } from 'socket.io-client';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { GRACE_MS } from '../../src/http/listener.ts';
-import { MAX_SUBSCRIPTIONS } from '../../src/live/subscriptions.ts';
 import { RpcConnection } from '../../src/live/websocket.ts';
 import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
 import { ingestOf, received } from '../support/data/ingest.ts';
@@ -26,6 +25,15 @@ const server = await serving({}, undefined, {}, { clock, clientLimits });
 const wsUrl = server.api.replace('http', 'ws');
 await server.post([...devnetEvents({ seed: 2, blocks: 3 })]);
 afterAll(() => server[Symbol.asyncDispose]());
+
+const connect = (query: Record<string, string> = {}, transports = ['websocket'], to = server): Socket =>
+  io(to.api, { transports, query, forceNew: true, reconnection: false });
+/** Returns the reason for a rejection, or null. */
+const untilConnected = (socket: Socket) =>
+  new Promise<string | null>((resolve) => {
+    socket.on('connect', () => resolve(null));
+    socket.on('connect_error', ({ message }) => resolve(message));
+  });
 
 const metric = (name: string, source = server) => metricOf(source.api, name);
 
@@ -77,14 +85,6 @@ describe('/extended/v1/ws', () => {
 });
 
 describe('Socket.IO', () => {
-  const connect = (query: Record<string, string>, transports = ['websocket']): Socket =>
-    io(server.api, { transports, query, forceNew: true, reconnection: false });
-  const untilConnected = (socket: Socket) =>
-    new Promise<string | null>((resolve) => {
-      socket.on('connect', () => resolve(null));
-      socket.on('connect_error', ({ message }) => resolve(message));
-    });
-
   test('sends the expected first frames of a WebSocket', async () => {
     const frames: string[] = [];
     let pings = 0;
@@ -142,12 +142,14 @@ describe('Socket.IO', () => {
   });
 
   test('subscribe rejects an unknown topic, and accepts lists', async () => {
-    const socket = connect({});
+    const socket = connect();
     await untilConnected(socket);
     expect(await socket.emitWithAck('subscribe', 'nope')).toBe('Invalid topic: nope');
     expect(await socket.emitWithAck('subscribe', ['block', 'mempool'])).toBeNull();
     expect(await socket.emitWithAck('subscribe', { not: 'a topic' })).toStartWith('Invalid topic: ');
+    expect(await metric('stackside_subscriptions{topic="mempool"}')).toBe(1);
     socket.disconnect();
+    await until(async () => (await metric('stackside_subscriptions{topic="mempool"}')) === 0);
   });
 
   test("sends a topic under the client's own spelling", async () => {
@@ -250,8 +252,8 @@ test.each(['websocket', 'polling'])(
   async (transport) => {
     await using patient = await withBacklog();
     await post(block(null, 'first').event, patient);
-    const client = io(patient.api, { transports: [transport], forceNew: true, query: { subscriptions: 'mempool' } });
-    await new Promise((resolve) => client.on('connect', () => resolve(null)));
+    const client = connect({ subscriptions: 'mempool' }, [transport], patient);
+    await untilConnected(client);
     let count = 0;
     let characters = 0;
     client.on('mempool', (message) => {
@@ -267,48 +269,6 @@ test.each(['websocket', 'polling'])(
     client.disconnect();
   },
 );
-
-test("a connection can't exceed its subscription limit", async () => {
-  const names = (first: number, count: number) =>
-    Array.from({ length: count }, (_, index) => `transaction:0x${(first + index).toString(16).padStart(64, '0')}`);
-  const rule = `a connection must NOT have more than ${MAX_SUBSCRIPTIONS} subscriptions`;
-  const client = io(server.api, { transports: ['websocket'], forceNew: true });
-  await new Promise((resolve) => client.on('connect', () => resolve(null)));
-  const inOneMessage = 1_000;
-  for (let first = 0; first < MAX_SUBSCRIPTIONS; first += inOneMessage) {
-    expect(await client.emitWithAck('subscribe', names(first, inOneMessage))).toBeNull();
-  }
-  expect(await client.emitWithAck('subscribe', names(0, inOneMessage))).toBeNull();
-  expect(await client.emitWithAck('subscribe', names(MAX_SUBSCRIPTIONS, 1))).toBe(rule);
-  expect(await metric('stackside_subscriptions{topic="transaction"}')).toBe(MAX_SUBSCRIPTIONS);
-  const before = await metric('socket_io_connections');
-  client.disconnect();
-  await until(async () => (await metric('socket_io_connections')) === before - 1);
-  expect(await metric('stackside_subscriptions{topic="transaction"}')).toBe(0);
-});
-
-test('a WebSocket gets an error at its subscription limit', async () => {
-  const socket = await openWebSocket(`${wsUrl}/extended/v1/ws`);
-  const answers: { id: number; result?: object; error?: { data: string } }[] = [];
-  socket.onmessage = ({ data }) => void answers.push(...[JSON.parse(String(data))].flat());
-  const inOneBatch = 250;
-  const request = (id: number) => ({
-    jsonrpc: '2.0',
-    id,
-    method: 'subscribe',
-    params: { event: 'tx_update', tx_id: id.toString(16).padStart(64, '0') },
-  });
-  for (let first = 0; first <= MAX_SUBSCRIPTIONS; first += inOneBatch) {
-    socket.send(JSON.stringify(Array.from({ length: inOneBatch }, (_, n) => request(first + n))));
-    await until(() => answers.length === first + inOneBatch);
-  }
-  const refused = answers.filter(({ result }) => result === undefined);
-  expect(refused.map(({ id }) => id)).toEqual(Array.from({ length: inOneBatch }, (_, n) => MAX_SUBSCRIPTIONS + n));
-  const rule = `a connection must NOT have more than ${MAX_SUBSCRIPTIONS} subscriptions`;
-  expect(new Set(refused.map(({ error }) => error?.data))).toEqual(new Set([rule]));
-  socket.close();
-  await until(async () => (await metric('stackside_subscriptions{topic="transaction"}')) === 0);
-});
 
 test('a client that stops polling is disconnected at the backlog limit', async () => {
   await using patient = await withBacklog();
@@ -337,8 +297,8 @@ test("a stopping server notifies its clients, and doesn't wait for them", async 
   const closed = new Promise<number>((resolve) => {
     socket.onclose = ({ code }) => resolve(code);
   });
-  const polling = io(stopping.api, { transports: ['polling'], forceNew: true, reconnection: false });
-  await new Promise((resolve) => polling.on('connect', () => resolve(null)));
+  const polling = connect({}, ['polling'], stopping);
+  await untilConnected(polling);
   await stopping[Symbol.asyncDispose]();
   expect(await closed).toBe(1001);
   polling.disconnect();
@@ -367,14 +327,10 @@ test('a server with partial history rejects address-stx-balance with a reason', 
   expect(got).toMatchObject([{ error: { message: 'Invalid params', data: reason } }, { result: { address: ADDRESS } }]);
   socket.close();
 
-  const join = (subscriptions: string) => {
-    const options = { transports: ['websocket'], query: { subscriptions }, forceNew: true, reconnection: false };
-    const client = io(late.api, options);
-    return new Promise<string | null>((resolve) => {
-      client.on('connect', () => resolve(null));
-      client.on('connect_error', ({ message }) => resolve(message));
-    }).finally(() => client.close());
-  };
-  expect(await join(`block,address-stx-balance:${ADDRESS}`)).toBe(reason);
-  expect(await join(`block,address-transaction:${ADDRESS}`)).toBeNull();
+  const refused = connect({ subscriptions: `block,address-stx-balance:${ADDRESS}` }, ['websocket'], late);
+  expect(await untilConnected(refused)).toBe(reason);
+  const client = connect({ subscriptions: `block,address-transaction:${ADDRESS}` }, ['websocket'], late);
+  expect(await untilConnected(client)).toBeNull();
+  expect(await client.emitWithAck('subscribe', `address-stx-balance:${ADDRESS}`)).toBe(reason);
+  for (const each of [refused, client]) each.close();
 });

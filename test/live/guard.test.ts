@@ -128,15 +128,6 @@ test('a failing Socket.IO handler closes only the connection that failed', async
 });
 
 describe('a silent client', () => {
-  test('is pinged, and disconnected at the next ping', () => {
-    const { rpc, done, counted } = connection();
-    rpc.checkAlive(false);
-    expect(done).toEqual(['ping']);
-    rpc.checkAlive(false);
-    expect(done).toEqual(['ping', 'terminate']);
-    expect(counted).toEqual(['cut off']);
-  });
-
   test('stays connected if it answers or sends anything', () => {
     const { rpc, done } = connection();
     rpc.checkAlive(false);

@@ -65,6 +65,16 @@ test("each topic reaches exactly its subscribers, in each subscriber's spelling"
   expect(firsts).toBeGreaterThan(1);
 });
 
+test('a subscriber that leaves during a delivery prevents no delivery to others', () => {
+  const all = createSubscriptions();
+  let deliveries = 0;
+  const leaving: Subscriber = { deliver: () => all.removeAll(leaving) };
+  all.add(leaving, topic('block'), 'block');
+  all.add({ deliver: () => void deliveries++ }, topic('block'), 'block');
+  all.publish(messageOf('block'));
+  expect(deliveries).toBe(1);
+});
+
 test("a connection can't exceed its subscription limit, but may repeat a subscription", () => {
   const all = createSubscriptions();
   const client: Subscriber = { deliver: () => {} };

@@ -1,13 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import {
-  createSubscriptions,
-  Message,
-  plainTopic,
-  principalTopic,
-  type Subscriber,
-  topicNamed,
-  transactionTopic,
-} from '../../src/live/subscriptions.ts';
+import { Message, principalTopic, topicNamed } from '../../src/live/subscriptions.ts';
 
 const ADDRESS = 'ST2CY5V39NHDPWSXMW9QDT3HC3GD6Q6XX4CFRK9AG';
 
@@ -82,49 +74,5 @@ describe('a message', () => {
       expect(text[0]).toBe('2');
       expect(JSON.parse(text.slice(1))).toEqual([spelled, ADDRESS, { balance: '1' }]);
     }
-  });
-});
-
-describe('subscriptions', () => {
-  const subscriber = () => {
-    const got: [string, string][] = [];
-    const client: Subscriber = { deliver: (message, spelled) => void got.push([message.topic.key, spelled]) };
-    return { client, got };
-  };
-  const message = (topic = plainTopic('block')) => new Message({ topic, text: '{}' });
-
-  test('deliver once to each subscriber, even if it subscribed twice', () => {
-    const all = createSubscriptions();
-    const [a, b] = [subscriber(), subscriber()];
-    for (const { client } of [a, b, a]) all.add(client, plainTopic('block'), 'block');
-    expect(all.publish(message())).toBe(2);
-    expect([a.got, b.got]).toEqual([[['block', 'block']], [['block', 'block']]]);
-    expect(all.counts().block).toBe(2);
-  });
-
-  test('end one at a time, and all at once with the connection', () => {
-    const all = createSubscriptions();
-    const { client, got } = subscriber();
-    const topics = ['0x01', '0x02', '0x03'].map(transactionTopic);
-    for (const topic of topics) all.add(client, topic, topic.key);
-    all.remove(client, topics[0]!);
-    all.remove(client, topics[0]!);
-    expect(topics.map(all.has)).toEqual([false, true, true]);
-    expect(all.any('transaction')).toBe(true);
-    all.removeAll(client);
-    expect(all.any('transaction')).toBe(false);
-    expect(all.counts().transaction).toBe(0);
-    expect(topics.map((topic) => all.publish(message(topic)))).toEqual([0, 0, 0]);
-    expect(got).toEqual([]);
-  });
-
-  test('work if a subscriber leaves during a delivery', () => {
-    const all = createSubscriptions();
-    const last = subscriber();
-    const leaving: Subscriber = { deliver: () => all.removeAll(leaving) };
-    all.add(leaving, plainTopic('block'), 'block');
-    all.add(last.client, plainTopic('block'), 'block');
-    all.publish(message());
-    expect(last.got.length).toBe(1);
   });
 });
