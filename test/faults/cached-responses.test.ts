@@ -194,7 +194,7 @@ async function compare(
   }
 }
 
-/** Compares answers. @param answers the last complete answer of each URL, as in a client's cache */
+/** Compares answers. @param answers the last complete answer of each URL, and that of each tag */
 async function sameAnswers(
   url: string,
   { old, fresh, otherBuild }: Record<'old' | 'fresh' | 'otherBuild', App>,
@@ -213,6 +213,10 @@ async function sameAnswers(
     expect({ url, text }).toEqual({ url, text: expected.text });
   }
   if (expected.tag !== null) {
+    // A tag belongs to one answer, even if it comes back.
+    const key = `${url} ${expected.tag}`;
+    expect(answers.get(key) ?? expected).toEqual(expected);
+    answers.set(key, expected);
     // Another version of the program has different tags.
     const { status } = await otherBuild.ask(url, expected.tag);
     expect({ url, ofAnotherBuild: status }).toEqual({ url, ofAnotherBuild: expected.status });

@@ -37,7 +37,7 @@ describe('rejects', () => {
     ...['::ffff:a00:1', '64:ff9b::a00:1', '64:ff9b::169.254.169.254', '2002:7f00:1::', '::127.0.0.1', '::8.8.8.8'],
     ...['::ffff:0:127.0.0.1', '::ffff:0:7f00:1', '64:ff9b::127.0.0.1', '64:ff9b:1::127.0.0.1', '64:ff9b:1:a00:1::'],
     ...['2001:0:7f00:1::1', '2001::1', '2002:a00:1::', '168.63.129.16', '192.0.0.192', '198.19.255.255'],
-    ...['239.255.255.255', '240.0.0.1', 'fec0::1', 'ff0e::1', '4000::1', '1::1'],
+    ...['239.255.255.255', '240.0.0.1', 'fec0::1', 'ff0e::1', '4000::1', '1::1', '2002:808:808::', '2001:0:808:808::1'],
   ])('the address %s', async (address) => {
     expect(await refusal('https://example.org/', none, dns(address))).toContain('is not public');
     // One that is not public is enough.
@@ -87,7 +87,13 @@ describe('rejects', () => {
 describe('allows', () => {
   test('public addresses', async () => {
     expect(await refusal('https://example.org/')).toBeNull();
-    expect(await refusal('https://example.org/', none, dns('2606:2800:220:1::1', '172.32.0.1'))).toBeNull();
+    expect(
+      await refusal(
+        'https://example.org/',
+        none,
+        dns('2606:2800:220:1::1', '172.32.0.1', '2a00:1450:4001::8a', '2400:cb00::1'),
+      ),
+    ).toBeNull();
     expect(await refusal('http://example.org/', { allowed: [], plainHttp: true })).toBeNull();
   });
   test("the operator's networks, even without TLS", async () => {

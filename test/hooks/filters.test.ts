@@ -14,6 +14,7 @@ import { clarityRepr } from '../../src/codec/clarity-text.ts';
 import { toHex } from '../../src/codec/hex.ts';
 import { utf8Bytes } from '../../src/codec/utf8.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
+import { parseFilters } from '../../src/hooks/definition/definition.ts';
 import {
   type Filter,
   type FilterOf,
@@ -111,6 +112,9 @@ const sample = (filter: Filter): Block => sampleBlock(filter, network, 1);
 describe('every filter', () => {
   test('is in the table', () => {
     expect(Object.keys(full).sort()).toEqual(Object.keys(filterSchemas).sort());
+  });
+  test('may be in a definition with all its parameters', () => {
+    expect(parseFilters({ events: Object.values(full) })).toEqual({ events: Object.values(full) });
   });
   for (const filter of Object.values(full)) {
     test(`${filter.type} matches a transaction that has all its parameters`, () => {

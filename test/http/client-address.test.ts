@@ -39,12 +39,6 @@ test('reports an untrusted proxy, but not a client without a proxy', () => {
   expect(reported).toEqual(['203.0.113.7']);
 });
 
-test('a list of networks is parsed, or rejected as a whole', () => {
-  expect(parseNetworks('')).toEqual([]);
-  for (const text of ['10.0.0.0/33', 'localhost', '10.0.0.1;10.0.0.2', '::1/200'])
-    expect(parseNetworks(text)).toBeNull();
-});
-
 test('an IPv6 /64 network counts as one client', () => {
   expect(addressGroup('2001:db8:1:2::1')).toBe(addressGroup('2001:db8:1:2:ffff::9'));
   expect(addressGroup('2001:db8:1:2::1')).not.toBe(addressGroup('2001:db8:1:3::1'));

@@ -1,16 +1,11 @@
-/** An ETag belongs to one answer: every change of the answer changes the ETag. */
+/** What the ETag of each kind depends on. `faults/cached-responses.test.ts` tests that an ETag belongs to one answer. */
 
 import { expect, test } from 'bun:test';
-import fc from 'fast-check';
-import type { NodeEvent } from '../../src/devnet/node-event.ts';
-import { Prng } from '../../src/devnet/prng.ts';
-import { devnetEvents } from '../../src/devnet/scenario.ts';
 import type { ETagKind } from '../../src/http/etag.ts';
 import * as tags from '../../src/http/etag.ts';
 import type { Reader } from '../../src/store/read/index-reader.ts';
 import { openApi } from '../support/api/api.ts';
-import { routesOf } from '../support/api/app.ts';
-import { emptyDirectory, ingestOf, openAt, openNew, received } from '../support/data/ingest.ts';
+import { emptyDirectory, openAt, openNew } from '../support/data/ingest.ts';
 import { rebuild } from '../support/data/rebuild.ts';
 import {
   alice,
@@ -26,16 +21,13 @@ import {
   transfer,
 } from '../support/events/handmade.ts';
 import { addOldNames } from '../support/events/old-names.ts';
-import { candidatesOf } from '../support/generate/example-candidates.ts';
-import { targetOf } from '../support/generate/examples.ts';
-import { assertProperty, isFullRun, Seen } from '../support/property.ts';
 
 const LIST = '/extended/v3/transactions';
 const MEMPOOL = '/extended/v3/mempool/transactions';
 
 /** Response to a client that sends the ETag of an earlier answer. */
-async function askAgain(directory: string, path: string, tag: string | null, version?: string) {
-  using api = openApi(directory, version);
+async function askAgain(directory: string, path: string, tag: string | null) {
+  using api = openApi(directory);
   const response = await api.get(path, { 'if-none-match': tag ?? '' });
   return { status: response.status, tag: response.headers.get('etag'), body: await response.text() };
 }
@@ -97,24 +89,6 @@ test('an orphaned block that arrives without a new tip changes only the ETags of
     expect(await (await living.get(path)).text()).toBe(after.body);
   }
   for (const path of unchanged) expect((await askAgain(open.directory, path, before.get(path)!.tag)).status).toBe(304);
-});
-
-test('another version of the program has different ETags', async () => {
-  using open = openNew();
-  open.ingest.receive(block(null, 'one').event);
-  const versions = [
-    'stackside v0.1.0 (main:aaaaaaa)',
-    'stackside v0.1.0 (main:bbbbbbb)',
-    'stackside v0.2.0 (main:aaaaaaa)',
-  ];
-  for (const path of ['/extended', LIST, MEMPOOL, '/extended/v3/blocks/1/transactions']) {
-    const tags = new Set<string | null>();
-    for (const version of versions) tags.add((await askAgain(open.directory, path, null, version)).tag);
-    expect(tags.size).toBe(versions.length);
-    const { tag } = await askAgain(open.directory, path, null, versions[0]);
-    expect((await askAgain(open.directory, path, tag, versions[0])).status).toBe(304);
-    expect((await askAgain(open.directory, path, tag, versions[1])).status).toBe(200);
-  }
 });
 
 test('two states of the mempool never share an ETag, even after a rebuild or in another index', async () => {
@@ -268,67 +242,4 @@ test.each(DEPENDS)('the ETag $tag changes with $on, and with nothing else', asyn
 
 test('the test lists the dependencies of every ETag', () => {
   expect(Object.keys(kinds).sort()).toEqual([...new Set(DEPENDS.map(({ tag }) => tag))].sort());
-});
-
-const routes = routesOf().filter(({ method, path, snapshot }) => method === 'GET' && snapshot && !path.includes('*'));
-
-/**
- * Returns two requests per route with values from a chain: one with the required parameters, and one with an additional
- * optional parameter.
- */
-async function targetsOf(events: readonly NodeEvent[], prng: Prng): Promise<string[]> {
-  using directory = ingestOf(events.map(received));
-  using api = openApi(directory.path);
-  const candidates = await candidatesOf(async (target) => {
-    const response = await api.get(target);
-    return { status: response.status, body: await response.json() };
-  });
-  return routes.flatMap((route) => {
-    const { operationId, parameters } = route.detail;
-    const optional = parameters.filter(({ name, required }) => !required && name !== 'cursor');
-    const target = (more: readonly unknown[]): string => {
-      const chosen = parameters.filter((item) => item.required || more.includes(item));
-      const values = chosen.map(({ name, example }) => {
-        const samples = candidates.valuesFor(operationId, name)?.slice(0, 3) ?? [];
-        return [name, samples.length === 0 ? example : prng.pick(samples)];
-      });
-      return targetOf(route, Object.fromEntries(values));
-    };
-    return [target([]), ...(optional.length === 0 ? [] : [target([prng.pick(optional)])])];
-  });
-}
-
-/** Number of events at the end of the chain. After each one, the test requests every target. */
-const LOOKS = isFullRun ? 15 : 5;
-
-test('each ETag of a URL belongs to one answer while blocks, forks and pending transactions arrive', async () => {
-  const seen = new Seen({ 'a tag that changes': 100, 'a tag that stays': 100 });
-  await assertProperty(
-    fc.asyncProperty(fc.nat({ max: 10_000 }), async (seed) => {
-      const options = { blocks: 30, accounts: 6, transactionsPerBlock: 4, staking: 20, forkEvery: 6 };
-      const events = [...devnetEvents({ seed, ...options })];
-      const targets = await targetsOf(events, new Prng(`etags ${seed}`));
-      using directory = emptyDirectory();
-      /** Answers by target and tag, and the last tag of each target. */
-      const [answers, last] = [new Map<string, string>(), new Map<string, string>()];
-      using open = openAt(directory.path);
-      for (const [index, event] of events.entries()) {
-        open.ingest.receive(received(event));
-        if (index < events.length - LOOKS) continue;
-        // Another program starts with an empty cache.
-        using api = openApi(directory.path, undefined, { checkResponses: false });
-        for (const target of targets) {
-          const response = await api.get(target);
-          const [tag, answer] = [response.headers.get('etag'), `${response.status} ${await response.text()}`];
-          if (tag === null) continue;
-          const key = `${target} ${tag}`;
-          expect({ target, tag, answer: answers.get(key) ?? answer }).toEqual({ target, tag, answer });
-          if (last.has(target)) seen.add(answers.has(key) ? 'a tag that stays' : 'a tag that changes');
-          answers.set(key, answer);
-          last.set(target, tag);
-        }
-      }
-    }),
-    { seen, cases: 0.1, shrink: false },
-  );
 });

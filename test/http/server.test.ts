@@ -1,7 +1,6 @@
 /** Behavior of the server itself, over a socket. */
 import { afterAll, expect, test } from 'bun:test';
 import { startApi } from '../../src/http/listener.ts';
-import { hash } from '../api/sample-chain.ts';
 import { testApp } from '../api/test-app.ts';
 
 const start = () =>
@@ -28,31 +27,6 @@ async function exchange(head: string): Promise<string> {
   await promise;
   return received;
 }
-
-test('port 0 uses a free port', () => {
-  expect(server.url).toMatch(/^http:\/\/127\.0\.0\.1:[1-9]\d+$/);
-});
-
-test.each(['/extended', `/extended/v3/transactions/${hash(0x31)}`, '/nope', '/docs', '/'])(
-  'HEAD %s has the length of GET and no body',
-  async (path) => {
-    const [head, get] = [
-      await exchange(`HEAD ${path} HTTP/1.1`),
-      await fetch(server.url + path, { redirect: 'manual' }),
-    ];
-    const [headers, body] = head.split('\r\n\r\n');
-    expect(headers).toStartWith(`HTTP/1.1 ${get.status} `);
-    expect(headers!.toLowerCase()).toContain('\r\ncontent-length: ');
-    if (path !== '/nope') expect(headers!.toLowerCase()).toContain(`content-length: ${(await get.bytes()).length}`);
-    expect(body).toBe('');
-  },
-);
-
-test('returns 400 for a malformed encoding in the path', async () => {
-  const answer = await exchange('GET /extended/v3/transactions/%zz?x HTTP/1.1');
-  expect(answer).toStartWith('HTTP/1.1 400 ');
-  expect(answer).toContain(`"message":"'/extended/v3/transactions/%zz?x' is not a valid url component"`);
-});
 
 test('returns 431 for headers of more than 16 KiB', async () => {
   expect(await exchange(`GET /extended?x=${'a'.repeat(20_000)} HTTP/1.1`)).toStartWith('HTTP/1.1 431 ');
