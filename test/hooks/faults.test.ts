@@ -1,6 +1,6 @@
 /** Concurrent changes of hooks, and failures of the database under hooks. */
 import { Database } from 'bun:sqlite';
-import { expect, test } from 'bun:test';
+import { expect, onTestFinished, test } from 'bun:test';
 import { StoreUnavailableError } from '../../src/base/system-errors.ts';
 import { HookProblem } from '../../src/hooks/problem.ts';
 import type { TargetGuard } from '../../src/http/outgoing.ts';
@@ -27,6 +27,7 @@ async function slowlyGuarded() {
     for (const answer of waiting.splice(0)) answer();
   };
   const direct = directHooks({ guard });
+  onTestFinished(() => direct[Symbol.asyncDispose]());
   const registered = direct.register(definition(NOWHERE, everything));
   await answerAll(1);
   return { direct, answerAll, isAsked: () => waiting.length > 0, uuid: await registered };
@@ -34,7 +35,6 @@ async function slowlyGuarded() {
 
 test('two concurrent changes of a hook are both stored, in any order of the DNS answers', async () => {
   const { direct, answerAll, uuid } = await slowlyGuarded();
-  await using _ = direct;
   const first = direct.managed.update(CONSUMER, uuid, { name: 'renamed' });
   const second = direct.managed.update(CONSUMER, uuid, { action: { type: 'http_post', url: `${NOWHERE}other` } });
   const third = direct.managed.update(CONSUMER, uuid, { options: { decode_clarity_values: true } });
@@ -49,7 +49,6 @@ test('two concurrent changes of a hook are both stored, in any order of the DNS 
 
 test('a change fails with "not found" if the hook is deleted during the DNS lookup', async () => {
   const { direct, answerAll, isAsked, uuid } = await slowlyGuarded();
-  await using _ = direct;
   const changed = direct.managed.update(CONSUMER, uuid, { name: 'renamed' });
   await until(isAsked);
   await direct.managed.remove(CONSUMER, uuid);

@@ -1,5 +1,5 @@
 /** Requests to the node for accounts without blocks in a partial history. */
-import { expect, test } from 'bun:test';
+import { expect, onTestFinished, test } from 'bun:test';
 import { systemClock } from '../../src/base/clock.ts';
 import { ApiError } from '../../src/http/errors.ts';
 import { untouchedAccounts } from '../../src/node/history.ts';
@@ -15,13 +15,12 @@ const account = (balance: string) => () =>
 
 function openFixture() {
   const node = standInNode();
-  const ask = untouchedAccounts(nodeRpc(node.url), systemClock);
-  return { node, ask, [Symbol.dispose]: () => node[Symbol.dispose]() };
+  onTestFinished(() => node[Symbol.dispose]());
+  return { node, ask: untouchedAccounts(nodeRpc(node.url), systemClock) };
 }
 
 test('several requests for one account at one tip query the node once', async () => {
-  using fixture = openFixture();
-  const { node, ask } = fixture;
+  const { node, ask } = openFixture();
   node.answer(`/v2/accounts/${alice.address}`, account('0x64'));
   const answers = await Promise.all([ask(alice.address, tip), ask(alice.address, tip)]);
   answers.push(await ask(alice.address, tip));
@@ -35,8 +34,7 @@ test('several requests for one account at one tip query the node once', async ()
 });
 
 test('the next request queries the node again if the node failed or lacked the tip', async () => {
-  using fixture = openFixture();
-  const { node, ask } = fixture;
+  const { node, ask } = openFixture();
   for (const status of [404, 500, 503]) {
     node.answer(`/v2/accounts/${bob.address}`, () => new Response('not now', { status }));
     const error = await failureOf(ApiError, ask(bob.address, tip));
@@ -49,8 +47,7 @@ test('the next request queries the node again if the node failed or lacked the t
 });
 
 test('at most 64 requests wait for a node that does not answer', async () => {
-  using fixture = openFixture();
-  const { node, ask } = fixture;
+  const { node, ask } = openFixture();
   const { promise: released, resolve: release } = Promise.withResolvers<void>();
   const principals = Array.from({ length: 100 }, (_, index) => `${alice.address}.contract-${index}`);
   for (const principal of principals) {
