@@ -63,11 +63,7 @@ test('invalid JSON stays invalid in parts', () => {
 
 test("a duplicate or nested key, and a value that isn't a non-empty array, are not split", () => {
   for (const text of [
-    '{"events":[1],"events":[2]}',
-    '{"events":{}}',
-    '{"events":[]}',
-    '{"a":{"events":[1]}}',
-    '{"events":[1',
+    ...['{"events":[1],"events":[2]}', '{"events":{}}', '{"events":[]}', '{"a":{"events":[1]}}', '{"events":[1'],
   ]) {
     expect(elementsOf(text, 'events')).toBeNull();
   }

@@ -41,28 +41,18 @@ test('each contract has each of its topics once', () => {
   expect(names(pox4)).toContain('revoke-delegate-stx');
 });
 
+const [previous, locking] = [
+  { balance: 1_000n, locked: 200n, unlockHeight: 90n },
+  { ...lock, ...key },
+];
+const afterLock = { balance: 700n, locked: 300n, unlockHeight: 140n };
+const increase = { 'increase-by': u(50), 'total-locked': u(250), ...key };
 test.each([
-  ['stack-stx', { ...lock, ...key }, { balance: 700n, locked: 300n, unlockHeight: 140n }],
-  [
-    'delegate-stack-stx',
-    { ...lock, delegator: clarity.principal(pool) },
-    { balance: 700n, locked: 300n, unlockHeight: 140n },
-  ],
-  [
-    'stack-increase',
-    { 'increase-by': u(50), 'total-locked': u(250), ...key },
-    { balance: 950n, locked: 250n, unlockHeight: 90n },
-  ],
-  [
-    'stack-extend',
-    { 'extend-count': u(1), 'unlock-burn-height': u(160), ...key },
-    { balance: 1_000n, locked: 200n, unlockHeight: 160n },
-  ],
-  [
-    'stack-aggregation-commit',
-    { 'reward-cycle': u(6), 'amount-ustx': u(9), ...key },
-    { balance: 1_000n, locked: 200n, unlockHeight: 90n },
-  ],
+  ['stack-stx', locking, afterLock],
+  ['delegate-stack-stx', { ...lock, delegator: clarity.principal(pool) }, afterLock],
+  ['stack-increase', increase, { ...previous, balance: 950n, locked: 250n }],
+  ['stack-extend', { 'extend-count': u(1), 'unlock-burn-height': u(160), ...key }, { ...previous, unlockHeight: 160n }],
+  ['stack-aggregation-commit', { 'reward-cycle': u(6), 'amount-ustx': u(9), ...key }, previous],
 ])('the state of %s is the one after the call', (name, data, expected) => {
   expect(print(stacked('pox-4', name, stacker, { ...data, ...cycles }, state)).state).toEqual(expected);
 });
@@ -115,31 +105,18 @@ test('an error and a revocation without a delegation are ignored', () => {
   expect(read(stacked('pox-4', 'revoke-delegate-stx', stacker, nothing))).toBeNull();
 });
 
+const tooLong = { 'start-cycle-id': u(1), 'end-cycle-id': clarity.some(u(5_000)) };
+const [EARLY_EXIT, FORM] = ['announce-l1-early-exit', 'Its form is unknown'];
 test.each([
   ['an unknown topic', printed('to-come'), 'to-come', 'The topic is not known'],
-  [
-    'a name of another contract',
-    stacked('pox-4', 'handle-unlock', stacker, {}),
-    'handle-unlock',
-    'The topic is not known',
-  ],
+  ['another topic', stacked('pox-4', 'handle-unlock', stacker, {}), 'handle-unlock', 'The topic is not known'],
   ['a field that is missing', printed('setup-bond'), 'setup-bond', 'Missing field bond-index'],
-  [
-    'a field of another kind',
-    printed('announce-l1-early-exit', { 'bond-index': clarity.none() }),
-    'announce-l1-early-exit',
-    'Field bond-index is a none',
-  ],
-  ['a value of another form', { contract: `${BOOT}.pox-5`, value: clarity.uint(1) }, null, 'Its form is unknown'],
-  ['bytes that are no value', { contract: `${BOOT}.pox-4`, value: Uint8Array.of(0xff) }, null, 'Its form is unknown'],
+  ['a wrong field', printed(EARLY_EXIT, { 'bond-index': clarity.none() }), EARLY_EXIT, 'Field bond-index is a none'],
+  ['a value of another form', { contract: `${BOOT}.pox-5`, value: clarity.uint(1) }, null, FORM],
+  ['bytes that are no value', { contract: `${BOOT}.pox-4`, value: Uint8Array.of(0xff) }, null, FORM],
   [
     'more cycles than any lock has',
-    stacked('pox-4', 'stack-stx', stacker, {
-      ...lock,
-      ...key,
-      'start-cycle-id': u(1),
-      'end-cycle-id': clarity.some(u(5_000)),
-    }),
+    stacked('pox-4', 'stack-stx', stacker, { ...locking, ...tooLong }),
     'stack-stx',
     '4999 cycles are too many',
   ],

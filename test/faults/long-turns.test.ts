@@ -213,11 +213,8 @@ describe('between two turns', () => {
   const searches = () =>
     [...subjects.contracts].flatMap((contract) =>
       [
-        'logs?limit=50',
-        'logs?limit=50&topic=nobodys',
-        'logs?limit=50&field.at=3',
-        'calls?limit=50&status=abort_by_response',
-        'calls?limit=1&function_name=transfer&arg.0=u7',
+        ...['logs?limit=50', 'logs?limit=50&topic=nobodys', 'logs?limit=50&field.at=3'],
+        ...['calls?limit=50&status=abort_by_response', 'calls?limit=1&function_name=transfer&arg.0=u7'],
       ].map((query) => `/stackside/v1/smart-contracts/${contract}/${query}`),
     );
 

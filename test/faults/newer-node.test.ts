@@ -162,11 +162,7 @@ test('kinds that no release has are kept, and everything else of the chain is as
       expect(idsOf(ours)).toEqual(idsOf(theirs));
       expect(ours.blocks?.length).toBe(theirs.blocks!.length);
       for (const table of [
-        'burn_rewards',
-        'burn_slot_holders',
-        'pox_transactions',
-        'anchor_burn_blocks',
-        'miner_rewards',
+        ...['burn_rewards', 'burn_slot_holders', 'pox_transactions', 'anchor_burn_blocks', 'miner_rewards'],
       ] as const) {
         expect(ours[table]).toEqual(theirs[table]!);
       }

@@ -250,7 +250,8 @@ test('a failing hook shows the reason, the start, the delivery and its next retr
   expect([await listIds('failing=true'), (await consumers())[0].failing]).toEqual([[], 0]);
   await server.setEnabled(uuid, true);
   target.answer = () => new Response('');
-  await server.request('POST', `/chainhooks/me/${uuid}/deliveries/${delivery.id}/redeliver`);
+  const repeated = await server.request('POST', `/chainhooks/me/${uuid}/deliveries/${delivery.id}/redeliver`);
+  expect([repeated.status, repeated.body.state]).toEqual([202, 'failed']);
   await server.untilDrained(uuid);
   expect(await server.status(uuid)).toMatchObject({ ...well, consecutive_failures: 0 });
   expect(await listIds('failing=true')).toEqual([]);
@@ -326,22 +327,7 @@ test('a disabled hook keeps its queue and sends nothing', async () => {
   await server.untilDrained(uuid);
 });
 
-test('a retry waits for Retry-After', async () => {
-  await using server = await hookServer();
-  using target = receiver();
-  target.answer = () => new Response('', { status: 429, headers: { 'retry-after': '120' } });
-  const uuid = await server.register(target.url);
-  server.feed(events);
-  await until(async () => (await server.status(uuid)).consecutive_failures === 1);
-  const [oldest] = (await log(server, uuid, '&state=failed')).results;
-  expect(oldest.next_attempt_at - oldest.last_attempt.at).toBeGreaterThanOrEqual(119);
-  // A user can redeliver it now.
-  target.answer = () => new Response('');
-  const repeated = await server.request('POST', `/chainhooks/me/${uuid}/deliveries/${oldest.id}/redeliver`);
-  expect([repeated.status, repeated.body.state]).toEqual([202, 'failed']);
-  await server.untilDrained(uuid);
-  expect(sequences(target.received).slice(0, 3)).toEqual([1, 1, 2]);
-
+test('Retry-After is parsed as seconds or a date, up to an hour', () => {
   const now = Date.parse('2026-11-21T15:00:00Z');
   expect(retryAfter('90', now)).toBe(90_000);
   expect(retryAfter('Sat, 21 Nov 2026 15:01:00 GMT', now)).toBe(60_000);

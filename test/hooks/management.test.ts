@@ -41,6 +41,7 @@ describe('rejects a definition with the problem', () => {
   const options = (value: unknown) => ({ ...valid, options: value });
   const url = (value: string) => ({ ...valid, action: { type: 'http_post', url: value } });
   const { name: _name, ...nameless } = valid;
+  const argument = (equals: string) => ({ type: 'contract_call', argument: { index: 0, equals } });
   const inFilter: [problem: string, event: object][] = [
     ['type is required', {}],
     ['type has another name now: contract_log', { type: 'print_event' }],
@@ -55,14 +56,8 @@ describe('rejects a definition with the problem', () => {
     ['memo must be an object with equals or contains', { type: 'stx_transfer', memo: {} }],
     ['memo.contains must NOT have fewer than 1 characters', { type: 'stx_transfer', memo: { contains: '' } }],
     ['argument.index is required', { type: 'contract_call', argument: { equals: 'u1' } }],
-    [
-      'argument.equals must have the hex digits of a serialized Clarity value after 0x',
-      { type: 'contract_call', argument: { index: 0, equals: '0xq' } },
-    ],
-    [
-      'argument.equals must be an integer that fits into 128 bits',
-      { type: 'contract_call', argument: { index: 0, equals: `u${2n ** 128n}` } },
-    ],
+    ['argument.equals must have the hex digits of a serialized Clarity value after 0x', argument('0xq')],
+    ['argument.equals must be an integer that fits into 128 bits', argument(`u${2n ** 128n}`)],
     ['minamount is not allowed: did you mean min_amount?', { type: 'stx_transfer', minamount: '1' }],
   ];
   const inOptions: [problem: string, options: object][] = [
@@ -90,10 +85,7 @@ describe('rejects a definition with the problem', () => {
     ['filters is required', { ...valid, filters: undefined }],
     ['filters.events is required', { ...valid, filters: {} }],
     ['filters.events must be array', { ...valid, filters: { events: {} } }],
-    [
-      'filters.events must NOT have more than 500 items',
-      { ...valid, filters: { events: Array(501).fill({ type: 'coinbase' }) } },
-    ],
+    ['filters.events must NOT have more than 500 items', { ...valid, filters: { events: Array(501).fill({}) } }],
     ['options must be object or null', options(1)],
     ['action is required', { ...valid, action: undefined }],
     ['action.type must be "http_post"', { ...valid, action: { type: 'file', url: URL_OK } }],
@@ -119,25 +111,16 @@ describe('rejects a definition with the problem', () => {
     const preview = '/chainhooks/preview';
     const range = { filters: { events: [] }, from_height: 0, to_height: 999_999 };
     const withHash = { ...range, index_block_hash: '00'.repeat(32) };
+    const enable = (filters: object) => ({ enabled: true, filters });
     const refusals = [
       ['GET', '/chainhooks/me?limit=61', undefined, 'limit must be <= 60'],
       ['GET', '/chainhooks/me?limit=0', undefined, 'limit must be >= 1'],
       ['GET', '/chainhooks/me?offset=-1', undefined, 'offset must be >= 0'],
       ['GET', '/chainhooks/me/x', undefined, 'uuid must be a UUID'],
       ['PATCH', many, { enabled: true }, 'filters is required'],
-      [
-        'PATCH',
-        many,
-        { enabled: true, filters: {} },
-        'filters must be an object with uuids, webhook_url, statuses or paused',
-      ],
-      [
-        'PATCH',
-        many,
-        { enabled: true, filters: { webhook_url: 'nope' } },
-        'filters.webhook_url must be an absolute URL',
-      ],
-      ['PATCH', many, { enabled: true, filters: { statuses: ['active'] } }, 'filters.statuses.0 must be new or'],
+      ['PATCH', many, enable({}), 'filters must be an object with uuids, webhook_url, statuses or paused'],
+      ['PATCH', many, enable({ webhook_url: 'nope' }), 'filters.webhook_url must be an absolute URL'],
+      ['PATCH', many, enable({ statuses: ['active'] }), 'filters.statuses.0 must be new or'],
       ['PATCH', `${path}/enabled`, { enabled: true, resume_from: -1 }, 'resume_from must be tip, last_evaluated or a'],
       ['POST', `${path}/evaluate`, {}, 'body must be an object with index_block_hash or block_height'],
       ['POST', redeliver, {}, 'body must be an object with state, from_height, to_height, since'],

@@ -1,9 +1,6 @@
 /** Hooks survive failures of the process and the index: every delivery is sent exactly once. */
 import { expect, test } from 'bun:test';
-import { copyFileSync, existsSync } from 'node:fs';
-import { indexPath, journalPath } from '../../src/store/files/database.ts';
-import { copyData } from '../support/data/copy.ts';
-import { dataDirectory } from '../support/data/data-directory.ts';
+import { existsSync } from 'node:fs';
 import { emptyDirectory, openAt, simulatedEvents } from '../support/data/ingest.ts';
 import { rebuildIndex } from '../support/data/rebuild.ts';
 import { wholeIndex } from '../support/data/tables.ts';
@@ -75,38 +72,6 @@ test('a rebuild restores hooks, queue, deliveries and secrets, and repeats no de
   expect(Math.min(...repeated)).toBeGreaterThanOrEqual(
     Number(target.received[first - 1]?.headers['x-chainhook-sequence']),
   );
-});
-
-test('an index that lost its last commits restores them from the journal, and delivers nothing twice', async () => {
-  using directory = emptyDirectory();
-  using target = receiver();
-  let uuid: string;
-  {
-    await using server = await hookServer({}, directory.path);
-    uuid = await register(server, target.url);
-    server.feed(events.slice(0, third));
-    await untilDelivered(server, uuid);
-  }
-  using restored = dataDirectory();
-  copyData(directory.path, `${directory.path}/old`);
-  copyFileSync(indexPath(`${directory.path}/old`), indexPath(restored.path));
-  {
-    await using server = await hookServer({}, directory.path);
-    server.feed(events.slice(third, 2 * third));
-    await untilDelivered(server, uuid);
-  }
-  const count = target.received.length;
-  copyData(directory.path, `${directory.path}/new`);
-  copyFileSync(journalPath(`${directory.path}/new`), journalPath(restored.path));
-  await using server = await hookServer({}, restored.path);
-  await untilDelivered(server, uuid);
-  expect(wholeIndex(restored.path)).toEqual(wholeIndex(directory.path));
-  server.feed(events.slice(2 * third));
-  await untilDelivered(server, uuid);
-  expect(target.received.length).toBeGreaterThan(count);
-  const payloads = target.received.map(({ payload }) => payload);
-  expect(new Set(target.received.map(({ headers }) => headers['webhook-id'])).size).toBe(payloads.length);
-  expect([...followed(payloads).values()]).toEqual([...expected.standing.values()]);
 });
 
 test('blocks that were imported without a server are delivered once when a server runs', async () => {

@@ -59,17 +59,11 @@ test('an orphaned block that arrives without a new tip changes only the ETags of
   open.ingest.receive(announcement([waiting]));
 
   const changed = [
-    '/extended/v1/block/by_burn_block_height/999',
-    `/extended/v1/contract/${alice.address}.pool`,
-    `/extended/v1/tx/multiple?tx_id=${left.id},${right.id}`,
-    `/extended/v1/tx/${failed.id}`,
-    `/extended/v1/address/${bob.address}/${failed.id}/with_transfers`,
-    '/extended/v2/blocks/2/transactions',
-    '/extended/v1/tx',
-    `/extended/v1/address/${bob.address}/transactions`,
-    `/extended/v1/tx/${waiting.id}`,
-    '/extended/v1/tx/mempool',
-    `/extended/v1/address/${bob.address}/mempool`,
+    ...['/extended/v1/block/by_burn_block_height/999', `/extended/v1/contract/${alice.address}.pool`],
+    ...[`/extended/v1/tx/multiple?tx_id=${left.id},${right.id}`, `/extended/v1/tx/${failed.id}`],
+    ...[`/extended/v1/address/${bob.address}/${failed.id}/with_transfers`, '/extended/v2/blocks/2/transactions'],
+    ...['/extended/v1/tx', `/extended/v1/address/${bob.address}/transactions`, `/extended/v1/tx/${waiting.id}`],
+    ...['/extended/v1/tx/mempool', `/extended/v1/address/${bob.address}/mempool`],
   ];
   const unchanged = [LIST, MEMPOOL, '/extended/v2/blocks'];
   const before = new Map<string, Awaited<ReturnType<typeof askAgain>>>();

@@ -17,20 +17,9 @@ afterAll(async () => {
 });
 
 const allPaths = [
-  '/',
-  '/extended',
-  '/extended/v3/blocks',
-  '/extended/v1/fee_rate',
-  '/extended/v1/faucets/btc/x',
-  '/extended/v1/faucets/stx',
-  '/extended/v1/ws',
-  '/socket.io/?EIO=4&transport=polling',
-  '/socket.io/?EIO=4&transport=websocket',
-  '/v2/anything',
-  '/docs',
-  '/metrics',
-  '/chainhooks',
-  '/new_block',
+  ...['/', '/extended', '/extended/v3/blocks', '/extended/v1/fee_rate', '/extended/v1/faucets/btc/x'],
+  ...['/extended/v1/faucets/stx', '/extended/v1/ws', '/socket.io/?EIO=4&transport=polling'],
+  ...['/socket.io/?EIO=4&transport=websocket', '/v2/anything', '/docs', '/metrics', '/chainhooks', '/new_block'],
   '/nothing',
 ];
 
@@ -108,11 +97,8 @@ const requests: Row[] = [
   ['a body of too many bytes, in chunks', raw('POST', JSON_BODY, CHUNKED, '', '200000', ' '.repeat(0x200000), '0')],
   ['a body of too many bytes, by its length', raw('POST', JSON_BODY, 'Content-Length: 600000000')],
   ...[
-    `${'['.repeat(50_000)}${']'.repeat(50_000)}`,
-    '{"address":{"toString":0,"valueOf":0}}',
-    '{"__proto__":null}',
-    '\xff',
-    'null',
+    ...[`${'['.repeat(50_000)}${']'.repeat(50_000)}`, '{"address":{"toString":0,"valueOf":0}}', '{"__proto__":null}'],
+    ...['\xff', 'null'],
   ].map(
     (body): Row => [
       `the body ${JSON.stringify(body.slice(0, 40))}`,
@@ -229,11 +215,7 @@ test('a request without a Host keeps its query parameters', async () => {
 
 test.each(['HTTP/1.0\r\n', 'HTTP/1.1\r\nHost:\r\n'])('after %j a path is handled as with a Host', async (beginning) => {
   const paths = [
-    '/extended/v1/contract/\xff',
-    '/extended/v1/contract/ÿ"<>',
-    '/v1/names/\xff',
-    '/extended/\xff',
-    '/v2/\xff',
+    ...['/extended/v1/contract/\xff', '/extended/v1/contract/ÿ"<>', '/v1/names/\xff', '/extended/\xff', '/v2/\xff'],
   ];
   for (const path of paths) {
     const status = async (rest: string) => (await rawExchange(alone.api, `GET ${path} ${rest}\r\n`)).status;

@@ -214,11 +214,7 @@ test('a key file is read, or rejected with the line number', () => {
     ['bob', null],
   ]);
   for (const text of [
-    'alice',
-    'alice short',
-    'alice a-long-key 0',
-    'alice a-long-key 9999999',
-    'alice a-long-key 5 6',
+    ...['alice', 'alice short', 'alice a-long-key 0', 'alice a-long-key 9999999', 'alice a-long-key 5 6'],
     'a a-long-key x',
   ]) {
     expect(() => readKeysIn(`# one\n${text}`, 'keys')).toThrow('Line 2 of keys is not a name, a key');

@@ -3,6 +3,7 @@ import { MAX_TEXT } from '../../src/live/connection.ts';
 import { type Perform, rpcAnswer } from '../../src/live/websocket.ts';
 
 const ADDRESS = 'ST2CY5V39NHDPWSXMW9QDT3HC3GD6Q6XX4CFRK9AG';
+const POOL = `${ADDRESS}.pool`;
 const ID = 'AB'.repeat(32);
 
 /** Returns the response, and the requested operations. */
@@ -18,6 +19,7 @@ function ask(message: unknown, refuse: string | null = null) {
 const subscribe = (params: unknown, id: unknown = 1) => ({ jsonrpc: '2.0', id, method: 'subscribe', params });
 
 describe('subscribing', () => {
+  const asset = { asset_identifier: 'A.b::c' };
   const cases: [params: Record<string, string>, topic: string, result: Record<string, string>][] = [
     [{ event: 'block' }, 'block', {}],
     [{ event: 'microblock' }, 'microblock', {}],
@@ -25,22 +27,10 @@ describe('subscribing', () => {
     [{ event: 'tx_update', tx_id: ID }, `transaction:0x${ID.toLowerCase()}`, { tx_id: `0x${ID.toLowerCase()}` }],
     [{ event: 'tx_update', tx_id: `0x${ID}` }, `transaction:0x${ID.toLowerCase()}`, { tx_id: `0x${ID.toLowerCase()}` }],
     [{ event: 'address_tx_update', address: ADDRESS }, `address-transaction:${ADDRESS}`, { address: ADDRESS }],
-    [
-      { event: 'address_balance_update', address: `${ADDRESS}.pool` },
-      `address-stx-balance:${ADDRESS}.pool`,
-      { address: `${ADDRESS}.pool` },
-    ],
+    [{ event: 'address_balance_update', address: POOL }, `address-stx-balance:${POOL}`, { address: POOL }],
     [{ event: 'nft_event' }, 'nft-event', {}],
-    [
-      { event: 'nft_asset_event', asset_identifier: 'A.b::c', value: '0X0A' },
-      'nft-asset-event:A.b::c+0x0a',
-      { asset_identifier: 'A.b::c', value: '0x0a' },
-    ],
-    [
-      { event: 'nft_collection_event', asset_identifier: 'A.b::c' },
-      'nft-collection-event:A.b::c',
-      { asset_identifier: 'A.b::c' },
-    ],
+    [{ event: 'nft_asset_event', ...asset, value: '0X0A' }, 'nft-asset-event:A.b::c+0x0a', { ...asset, value: '0x0a' }],
+    [{ event: 'nft_collection_event', ...asset }, 'nft-collection-event:A.b::c', asset],
   ];
   test.each(cases)('and unsubscribing succeed with %o', (params, topic, result) => {
     expect(ask(subscribe(params, 'x'))).toEqual({
@@ -85,19 +75,20 @@ describe('a request is rejected', () => {
   });
 
   test('for values longer than any on a chain, with the rule', () => {
-    const error = (params: Record<string, string>) => ask(subscribe(params)).answer.error;
-    const asset = `${ADDRESS}.nft::${'a'.repeat(300)}`;
-    expect(error({ event: 'nft_collection_event', asset_identifier: asset })).toEqual(
-      invalid('asset_identifier must NOT have more than 300 characters'),
-    );
-    expect(error({ event: 'nft_asset_event', asset_identifier: asset, value: '0x01' })).toEqual(
-      invalid('asset_identifier must NOT have more than 300 characters'),
-    );
-    expect(error({ event: 'nft_asset_event', asset_identifier: 'A.b::c', value: `0x${'00'.repeat(2048)}` })).toEqual(
-      invalid('value must NOT have more than 4096 characters'),
-    );
-    expect(error({ event: 'tx_update', tx_id: 'ab'.repeat(40_000) })).toEqual(invalid('invalid tx_id'));
-    expect(error({ event: 'address_tx_update', address: 'S'.repeat(90_000) })).toEqual(invalid('invalid address'));
+    const asset = { asset_identifier: `${ADDRESS}.nft::${'a'.repeat(300)}` };
+    const tooLong = 'asset_identifier must NOT have more than 300 characters';
+    const value = `0x${'00'.repeat(2048)}`;
+    for (const [params, problem] of [
+      [{ event: 'nft_collection_event', ...asset }, tooLong],
+      [{ event: 'nft_asset_event', ...asset, value: '0x01' }, tooLong],
+      [
+        { event: 'nft_asset_event', asset_identifier: 'A.b::c', value },
+        'value must NOT have more than 4096 characters',
+      ],
+      [{ event: 'tx_update', tx_id: 'ab'.repeat(40_000) }, 'invalid tx_id'],
+      [{ event: 'address_tx_update', address: 'S'.repeat(90_000) }, 'invalid address'],
+    ] as const)
+      expect(ask(subscribe(params)).answer.error).toEqual(invalid(problem));
     expect(ask(subscribe({ event: 'block' }, 'x'.repeat(129)))).toEqual({
       answer: { jsonrpc: '2.0', id: null, error: request('id must NOT have more than 128 characters') },
       done: [],

@@ -8,20 +8,11 @@ import { snapshotsOf } from '../support/data/snapshots-by.ts';
 import { serving } from '../support/servers/serving.ts';
 import { standInNode } from '../support/servers/stand-in-node.ts';
 
-const limits: TenureLimits = {
-  runtime: 100,
-  readCount: 100,
-  readLength: 100,
-  writeCount: 100,
-  writeLength: 100,
-  size: 100,
-};
+const costs = (each: number) => ({ runtime: each, readCount: each, readLength: each, writeCount: each });
+const limits: TenureLimits = { ...costs(100), writeLength: 100, size: 100 };
 const load = (blocks: number, share: number, fields: Partial<TenureLoad> = {}): TenureLoad => ({
   blocks,
-  runtime: share,
-  readCount: share,
-  readLength: share,
-  writeCount: share,
+  ...costs(share),
   writeLength: share,
   size: share,
   ...fields,
@@ -29,28 +20,22 @@ const load = (blocks: number, share: number, fields: Partial<TenureLoad> = {}): 
 const full = load(9, 95);
 const past = Array<TenureLoad>(5).fill(full);
 
-describe('blocks have room', () => {
-  const cases: [what: string, loads: TenureLoad[], quiet: boolean][] = [
-    ['before the first tenure', [], true],
-    ['with fewer tenures than are examined', [full, full, full, full, full], true],
-    ['while the present tenure is half empty, even after full tenures', [load(5, 49), ...past], true],
-    ['but the present tenure is too short', [load(4, 10), ...past], false],
-    ['but one dimension of the present is half full', [load(9, 10, { size: 50 }), ...past], false],
-    ['but all is full', [full, ...past], false],
-    [
-      'since the newest of those before count most: 20, 95, 95, 95, 95 weigh 70',
-      [full, load(9, 20), ...past.slice(1)],
-      true,
-    ],
-    [
-      'but the newest of those before are full: 95, 95, 90, 80, 60 weigh 89.7, in one dimension 91',
-      [full, load(9, 95, { writeCount: 99 }), full, load(9, 90), load(9, 80), load(9, 60)],
-      false,
-    ],
-  ];
-  for (const [title, loads, quiet] of cases) {
-    test(title, () => expect(isQuiet(loads, limits)).toBe(quiet));
-  }
+const fuller = [load(9, 95, { writeCount: 99 }), full, load(9, 90), load(9, 80), load(9, 60)];
+test.each<[hasRoom: boolean, tenures: string, loads: TenureLoad[]]>([
+  [true, 'none', []],
+  [true, 'fewer than are examined', [full, full, full, full, full]],
+  [true, 'a half empty present one, even after full ones', [load(5, 49), ...past]],
+  [false, 'a present one that is too short', [load(4, 10), ...past]],
+  [false, 'a present one that is half full in one dimension', [load(9, 10, { size: 50 }), ...past]],
+  [false, 'full ones', [full, ...past]],
+  [
+    true,
+    'full ones, but a newest one with 20, which counts most: with 95, 95, 95, 95 they weigh 70',
+    [full, load(9, 20), ...past.slice(1)],
+  ],
+  [false, '95, 95, 90, 80, 60, which weigh 89.7, in one dimension 91', [full, ...fuller]],
+])('blocks have room: %p with the tenures: %s', (hasRoom, _, loads) => {
+  expect(isQuiet(loads, limits)).toBe(hasRoom);
 });
 
 describe('fees', () => {

@@ -40,51 +40,31 @@ test('the printed section is valid, also with another host name', () => {
   expect(problemOf(NODE + observerToml('stackside.internal:3700'))).toBeNull();
 });
 
-const section = (keys: string) => `[[events_observer]]\nendpoint = "localhost:3700"\n${keys}\n`;
+const LOCAL = 'localhost:3700';
+const section = (keys: string) => `[[events_observer]]\nendpoint = "${LOCAL}"\n${keys.replaceAll('; ', '\n')}\n`;
+const lacksObserver = `The node's configuration lacks an observer for ${ENDPOINT}`;
+const hasScheme = `The observer's endpoint http://${ENDPOINT} has a scheme, and the node accepts none`;
+const tooLittleTime = `The observer ${LOCAL} has too little time for large blocks: timeout_ms is`;
+const dropsEvents = `The node drops events that the observer ${LOCAL} doesn't accept at once: disable_retries is true`;
+const lacksInterface = `The observer ${LOCAL} gets contracts without their interface: disable_contract_interface is true`;
+const all = 'events_keys = ["*"]';
 
 test.each([
-  [NODE, "The node's configuration lacks an observer for 127.0.0.1:3700", ENDPOINT],
-  [observerToml('127.0.0.1:3701'), "The node's configuration lacks an observer for 127.0.0.1:3700", ENDPOINT],
-  [
-    observerToml('http://127.0.0.1:3700'),
-    "The observer's endpoint http://127.0.0.1:3700 has a scheme, and the node accepts none",
-    ENDPOINT,
-  ],
-  [
-    section('events_keys = ["stx"]\ntimeout_ms = 60000'),
-    'The observer localhost:3700 doesn\'t get all events: its events_keys lack "*"',
-    'localhost:3700',
-  ],
-  [
-    section('events_keys = ["*"]'),
-    'The observer localhost:3700 has too little time for large blocks: timeout_ms is the default of 1000',
-    'localhost:3700',
-  ],
-  [
-    section('events_keys = ["*"]\ntimeout_ms = 300'),
-    'The observer localhost:3700 has too little time for large blocks: timeout_ms is 300',
-    'localhost:3700',
-  ],
-  [
-    section('events_keys = ["*"]\ntimeout_ms = 60000\ndisable_retries = true'),
-    "The node drops events that the observer localhost:3700 doesn't accept at once: disable_retries is true",
-    'localhost:3700',
-  ],
-  [
-    section('events_keys = ["*"]\ntimeout_ms = 60000\ndisable_contract_interface = true'),
-    'The observer localhost:3700 gets contracts without their interface: disable_contract_interface is true',
-    'localhost:3700',
-  ],
+  [NODE, lacksObserver, ENDPOINT],
+  [observerToml('127.0.0.1:3701'), lacksObserver, ENDPOINT],
+  [observerToml(`http://${ENDPOINT}`), hasScheme, ENDPOINT],
+  [section('events_keys = ["stx"]'), `The observer ${LOCAL} doesn't get all events: its events_keys lack "*"`, LOCAL],
+  [section(all), `${tooLittleTime} the default of 1000`, LOCAL],
+  [section(`${all}; timeout_ms = 300`), `${tooLittleTime} 300`, LOCAL],
+  [section(`${all}; timeout_ms = 60000; disable_retries = true`), dropsEvents, LOCAL],
+  [section(`${all}; timeout_ms = 60000; disable_contract_interface = true`), lacksInterface, LOCAL],
 ])('finds the problem of %p', (text, problem, endpoint) => {
   expect(problemOf(text)).toMatchObject({ problem, section: observerToml(endpoint) });
 });
 
 test.each([
   ['a = ', /^Stacks\.toml isn't valid TOML: /],
-  [
-    '[events_observer]\nendpoint = "localhost:3700"',
-    /^Stacks\.toml has \[events_observer\], .* \[\[events_observer\]\]\.$/,
-  ],
+  ['[events_observer]\nendpoint = "x:1"', /^Stacks\.toml has \[events_observer\], .* \[\[events_observer\]\]\.$/],
   ['[[events_observer]]\nendpoint = 3700', /^Stacks\.toml has a wrong events_observer\.0\./],
   ['[connection_options]\nauth_token = 5', /^Stacks\.toml has a wrong connection_options\.auth_token: /],
 ])('rejects %p with an error that names the file and the key', (text, message) => {

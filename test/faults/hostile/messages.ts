@@ -7,15 +7,9 @@ import { withMutatedTransactions } from './transactions.ts';
 
 const methods = ['GET', 'HEAD', 'POST', 'PATCH', 'PUT', 'DELETE', 'OPTIONS', 'TRACE'];
 const oddHeaders: readonly string[] = [
-  'If-None-Match: ,,,"*"W/',
-  'Range: bytes=9-1',
-  'Accept-Encoding: \xff',
-  'Content-Type: text/plain',
-  'Origin: null',
-  'Sec-Fetch-Site: cross-site',
-  'Expect: 100-continue',
-  'Upgrade: websocket\r\nConnection: Upgrade',
-  'Cookie: %=%;;=',
+  ...['If-None-Match: ,,,"*"W/', 'Range: bytes=9-1', 'Accept-Encoding: \xff', 'Content-Type: text/plain'],
+  ...['Origin: null', 'Sec-Fetch-Site: cross-site', 'Expect: 100-continue'],
+  ...['Upgrade: websocket\r\nConnection: Upgrade', 'Cookie: %=%;;='],
 ];
 /** A name that somebody else points to this machine. */
 const FOREIGN_HOST = 'rebound.example';
@@ -52,13 +46,8 @@ export interface HttpMessage {
 
 /** Invalid keys. */
 const oddKeys: readonly string[] = [
-  'X-Api-Key: guess',
-  'X-Api-Key: \x80',
-  'Authorization: Bearer ..',
-  'X-Forwarded-For: 127.0.0.1, ::1',
-  'Forwarded: for=127.0.0.1',
-  'X-Real-Ip: 127.0.0.1',
-  'X-Chainhook-Consumer: default',
+  ...['X-Api-Key: guess', 'X-Api-Key: \x80', 'Authorization: Bearer ..', 'X-Forwarded-For: 127.0.0.1, ::1'],
+  ...['Forwarded: for=127.0.0.1', 'X-Real-Ip: 127.0.0.1', 'X-Chainhook-Consumer: default'],
 ];
 
 /** The target of a request: one of a route, or nearly so. */
