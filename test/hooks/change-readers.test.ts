@@ -120,6 +120,11 @@ function changesRoute(
   return route!.serve(routeContext({ snapshots, ...context }));
 }
 
+const asStream = (query: string, signal: AbortSignal | null = null): Request =>
+  new Request(`http://localhost${PATH}?${query}`, { headers: { accept: 'text/event-stream' }, signal });
+const asPoll = (signal: AbortSignal | null = null): Request =>
+  new Request(`http://localhost${PATH}?after=tip&wait=30`, { signal });
+
 const withoutCursor = ({ change, block }: Change): Change => ({ change, block });
 
 test('filters match the same changes as chainhooks, and pages and streams have the same sequence', async () => {
@@ -242,7 +247,7 @@ test('a long poll is answered only when its time ends or a block arrives', async
   const serve = changesRoute(snapshots, { clock: { ...systemClock, after, monotonic: () => now } });
   let isAnswered = false;
   const ask = async (): Promise<Change> => {
-    const response = await serve(new Request(`http://localhost${PATH}?after=tip&wait=30`));
+    const response = await serve(asPoll());
     isAnswered = true;
     return response.json();
   };
@@ -314,8 +319,7 @@ test('changes are made only as fast as the reader reads, and the number of reade
   let client = 0;
   const clientAddress = () => `192.0.${client >> 8}.${client & 255}`;
   const serve = changesRoute(snapshots, { metrics: { opened() {}, closed() {}, sent } }, { clientAddress });
-  const connect = async () =>
-    serve(new Request(`http://localhost${PATH}?${ALL}`, { headers: { accept: 'text/event-stream' } }));
+  const connect = async () => serve(asStream(ALL));
   const slow = (await connect()).body!.getReader();
   for (let read = 0; read < 8; read++) {
     await slow.read();
@@ -343,16 +347,13 @@ test('waiting requests and streams have one limit, and a stream above it gets 50
   const metrics = { opened: () => (waiting += 1), closed() {}, sent() {} };
   const serve = changesRoute(snapshots, { metrics }, { clientAddress: () => `192.0.2.${client}` });
   const leaving = new AbortController();
-  const wait = async (): Promise<Response> =>
-    serve(new Request(`http://localhost${PATH}?after=tip&wait=30`, { signal: leaving.signal }));
+  const wait = async (): Promise<Response> => serve(asPoll(leaving.signal));
   const waits: Promise<Response>[] = [];
   for (; client < MAX_READERS / MAX_CLIENT_READERS; client++) {
     for (let own = 0; own < MAX_CLIENT_READERS; own++) waits.push(wait());
     await until(() => waiting === waits.length);
   }
-  const stream = await serve(
-    new Request(`http://localhost${PATH}?after=tip`, { headers: { accept: 'text/event-stream' } }),
-  );
+  const stream = await serve(asStream('after=tip'));
   expect([stream.status, stream.headers.get('retry-after')]).toEqual([503, '1']);
   leaving.abort();
   await Promise.all(waits);
@@ -364,15 +365,8 @@ test('a client has at most 50 readers, and others can still connect', async () =
   let address = '192.0.2.1';
   const leaving = new AbortController();
   const serve = changesRoute(snapshots, {}, { clientAddress: () => address });
-  const connect = async (): Promise<Response> =>
-    serve(
-      new Request(`http://localhost${PATH}?after=tip`, {
-        headers: { accept: 'text/event-stream' },
-        signal: leaving.signal,
-      }),
-    );
-  const wait = async (): Promise<Response> =>
-    serve(new Request(`http://localhost${PATH}?after=tip&wait=30`, { signal: leaving.signal }));
+  const connect = async (): Promise<Response> => serve(asStream('after=tip', leaving.signal));
+  const wait = async (): Promise<Response> => serve(asPoll(leaving.signal));
   const waits = Array.from({ length: 10 }, wait);
   const open: { cancel(): Promise<void> }[] = [];
   for (let response = await connect(); response.status === 200; response = await connect()) {

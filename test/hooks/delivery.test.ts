@@ -1,8 +1,7 @@
 /** Deliveries: their content, retries and redelivery. */
-import { describe, expect, spyOn, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import net from 'node:net';
 import { systemClock } from '../../src/base/clock.ts';
-import { list } from '../../src/commands/hooks/hooks.ts';
 import { retryWait } from '../../src/hooks/delivery/attempt.ts';
 import { retryAfter } from '../../src/http/outgoing.ts';
 import { simulatedEvents } from '../support/data/ingest.ts';
@@ -13,6 +12,7 @@ import {
   appliedHeights,
   type HookServer,
   hookServer,
+  listHooks,
   NOWHERE,
   type Received,
   receiver,
@@ -238,9 +238,7 @@ test('a failing hook shows the reason, the start, the delivery and its next retr
   expect((await listIds('')).toSorted()).toEqual([uuid, other].toSorted());
   const consumers = async () => (await server.request('GET', '/chainhooks/consumers')).body.results;
   expect(await consumers()).toEqual([{ consumer: 'default', hooks: 2, failing: 1 }]);
-  using written = spyOn(process.stdout, 'write').mockImplementation(() => true);
-  await list({ url: server.url, key: null }, { json: false });
-  const [headings, first, problem, second] = written.mock.calls.join('').replaceAll(/ +/g, ' ').split('\n');
+  const [headings, first, problem, second] = (await listHooks(server)).replaceAll(/ +/g, ' ').split('\n');
   expect(headings).toBe('ID STATE WAITING NAME');
   expect(problem).toMatch(/^ failed \S+Z: status 503: database is locked; next attempt \S+Z$/);
   expect(first).toMatch(new RegExp(`^${uuid} streaming, failing \\d+ `));
@@ -290,17 +288,14 @@ test('a hook whose backfill waits for a retry stays failing while live deliverie
     return [results.map((hook: { uuid: string }) => hook.uuid), total, consumer.failing];
   };
   expect(await failingState()).toEqual([[uuid], 1, 1]);
-  const output = async () => {
-    using written = spyOn(process.stdout, 'write').mockImplementation(() => true);
-    await list({ url: server.url, key: null }, { json: false });
-    return written.mock.calls.join('');
-  };
-  expect(await output()).toMatch(/ streaming, failing +3 {2}test\n {4}failed \S+: status 503: no space; next attempt /);
+  expect(await listHooks(server)).toMatch(
+    / streaming, failing +3 {2}test\n {4}failed \S+: status 503: no space; next attempt /,
+  );
 
   // A disabled hook still sends its backfills.
   await server.setEnabled(uuid, false);
   expect(await failingState()).toEqual([[uuid], 1, 1]);
-  expect(await output()).toMatch(/ streaming, disabled, failing +3 {2}test\n/);
+  expect(await listHooks(server)).toMatch(/ streaming, disabled, failing +3 {2}test\n/);
 
   target.answer = () => new Response('ok');
   await server.request('POST', `/chainhooks/me/${uuid}/deliveries/${delivery.id}/redeliver`);
@@ -401,24 +396,22 @@ test('deliveries are listed by state, reason and height, and can be walked in bo
   expect((await log(server, uuid)).total).toBe(0);
 });
 
-describe('test deliveries', () => {
-  test('contain the newest matching block', async () => {
-    await using server = await hookServer();
-    using target = receiver();
-    const uuid = await server.register(target.url, {});
-    server.feed(events);
-    const { body } = await server.request('POST', `/chainhooks/me/${uuid}/test`);
-    expect(body).toMatchObject({ ok: true, status_code: 200, error: null, response_excerpt: 'ok' });
-    expect(body.payload.event.apply[0].block_identifier.index).toBe(BLOCKS);
-    expect(target.received[0]?.payload).toEqual(body.payload);
-    expect(target.received[0]?.headers['x-chainhook-reason']).toBe('test');
-    target.answer = () => new Response('broken', { status: 500 });
-    const failed = await server.request('POST', `/chainhooks/me/${uuid}/test`, { block_height: 3 });
-    expect(failed.body).toMatchObject({ ok: false, status_code: 500, error: 'status 500', response_excerpt: 'broken' });
-    expect((await server.status(uuid)).consecutive_failures).toBe(0);
-    expect((await log(server, uuid)).total).toBe(0);
-    expect((await server.request('POST', `/chainhooks/me/${uuid}/test`, { block_height: 99 })).status).toBe(404);
-  });
+test('a test delivery contains the newest matching block', async () => {
+  await using server = await hookServer();
+  using target = receiver();
+  const uuid = await server.register(target.url, {});
+  server.feed(events);
+  const { body } = await server.request('POST', `/chainhooks/me/${uuid}/test`);
+  expect(body).toMatchObject({ ok: true, status_code: 200, error: null, response_excerpt: 'ok' });
+  expect(body.payload.event.apply[0].block_identifier.index).toBe(BLOCKS);
+  expect(target.received[0]?.payload).toEqual(body.payload);
+  expect(target.received[0]?.headers['x-chainhook-reason']).toBe('test');
+  target.answer = () => new Response('broken', { status: 500 });
+  const failed = await server.request('POST', `/chainhooks/me/${uuid}/test`, { block_height: 3 });
+  expect(failed.body).toMatchObject({ ok: false, status_code: 500, error: 'status 500', response_excerpt: 'broken' });
+  expect((await server.status(uuid)).consecutive_failures).toBe(0);
+  expect((await log(server, uuid)).total).toBe(0);
+  expect((await server.request('POST', `/chainhooks/me/${uuid}/test`, { block_height: 99 })).status).toBe(404);
 });
 
 test("a payload that can't be built interrupts only that hook, before the block", async () => {

@@ -1,7 +1,9 @@
 /** Chainhooks as in a server, in this process: ingest, routes, deliveries. */
+import { spyOn } from 'bun:test';
 import { createHmac } from 'node:crypto';
 import { Registry } from 'prom-client';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
+import { list } from '../../src/commands/hooks/hooks.ts';
 import { type Environment, realEnvironment } from '../../src/commands/serve/environment.ts';
 import { serveHooks } from '../../src/commands/serve/hooks.ts';
 import type { Chainhooks } from '../../src/hooks/service.ts';
@@ -139,6 +141,13 @@ export async function hookServer(
       temporary?.[Symbol.dispose]();
     },
   };
+}
+
+/** Output of `stackside hooks list`. */
+export async function listHooks({ url }: HookServer): Promise<string> {
+  using written = spyOn(process.stdout, 'write').mockImplementation(() => true);
+  await list({ url, key: null }, { json: false });
+  return written.mock.calls.join('');
 }
 
 /** The options that add parts to payloads. */

@@ -12,6 +12,10 @@ import { sampleIndex } from '../api/test-app.ts';
 const DATE = '2027-06-30T00:00:00.000Z';
 const WARNING = '299 - "Deprecated: See http://localhost/docs for more information"';
 
+const lowerCased = Type.Transform(Type.String())
+  .Decode((text) => text)
+  .Encode((text) => text.toLowerCase());
+
 function oldRoute(deprecated: Deprecation, policy: Partial<DeprecationPolicy> = {}, now = Date.parse(DATE) - 1) {
   let handled = 0;
   const old = route({
@@ -20,15 +24,7 @@ function oldRoute(deprecated: Deprecation, policy: Partial<DeprecationPolicy> = 
     summary: 'An item',
     tag: 'Old',
     params: { id: Type.String({ pattern: '^[a-z]+$' }) },
-    query: {
-      kinds: Type.Optional(
-        Type.Array(
-          Type.Transform(Type.String())
-            .Decode((text) => text)
-            .Encode((text) => text.toLowerCase()),
-        ),
-      ),
-    },
+    query: { kinds: Type.Optional(Type.Array(lowerCased)) },
     response: Type.Object({ id: Type.String() }),
     notFound: 'Item not found',
     deprecated,
@@ -52,10 +48,6 @@ function oldRoute(deprecated: Deprecation, policy: Partial<DeprecationPolicy> = 
   return { get, detail: old.detail, handled: () => handled };
 }
 
-/** Link of the answer of a deprecated route. */
-const linkOf = async (deprecated: Deprecation, query = '') =>
-  (await oldRoute(deprecated).get(`/old/abc/item${query}`)).headers.get('link');
-
 const REPLACED: Deprecation = { replacement: '/new/{id}' };
 
 describe('a deprecated route', () => {
@@ -77,40 +69,35 @@ describe('a deprecated route', () => {
     expect(response.headers.get('warning')).toBe(WARNING);
   });
 
-  test('links to the same object on its successor', async () => {
-    expect(await linkOf(REPLACED, '?x=1')).toBe('</new/abc>; rel="successor-version"');
-  });
-
-  test('links to each successor, and sends no link without one', async () => {
-    const links = await linkOf({ replacement: ['/new/{id}', '/newer'] });
-    expect(links).toBe('</new/abc>; rel="successor-version", </newer>; rel="successor-version"');
-    expect(await linkOf({ replacement: null })).toBeNull();
+  const parts = {
+    upper: (sent: SentText) => sent('id')?.toUpperCase() ?? null,
+    none: () => null,
+    now: () => 'current',
+  };
+  test.each<[link: string | null, deprecated: Deprecation]>([
+    ['</new/abc>; rel="successor-version"', REPLACED],
+    [
+      '</new/abc>; rel="successor-version", </newer>; rel="successor-version"',
+      { replacement: ['/new/{id}', '/newer'] },
+    ],
+    [null, { replacement: null }],
+    ['</near>; rel="related"', { replacement: null, related: '/near' }],
+    ['</near/abc>; rel="related"', { replacement: null, related: '/near/{id}' }],
+    [null, { replacement: null, related: '/near/{kinds}' }],
+    ['</near/current>; rel="related"', { replacement: null, related: '/near/{now}', parts }],
+    ['</new/ABC>; rel="successor-version"', { replacement: ['/new/{upper}', '/{none}'], parts }],
+  ])('sends the link %p for %j', async (link, deprecated) => {
+    const { headers } = await oldRoute(deprecated).get('/old/abc/item?x=1');
+    expect(headers.get('link')).toBe(link);
   });
 
   test('sends no link for an invalid request', async () => {
     expect((await oldRoute(REPLACED).get('/old/123/item')).headers.has('link')).toBe(false);
   });
 
-  test('links to a related route without a successor', async () => {
-    expect(await linkOf({ replacement: null, related: '/near' })).toBe('</near>; rel="related"');
-  });
-
-  test('names a related route by parameters of the request, and sends no link without a value', async () => {
-    expect(await linkOf({ replacement: null, related: '/near/{id}' })).toBe('</near/abc>; rel="related"');
-    expect(await linkOf({ replacement: null, related: '/near/{kinds}' })).toBeNull();
-    const parts = { now: () => 'current' };
-    expect(await linkOf({ replacement: null, related: '/near/{now}', parts })).toBe('</near/current>; rel="related"');
-    expect(() => oldRoute({ replacement: null, related: '/near/{other}' })).toThrow('has no parameter other');
-  });
-
-  test('converts a path parameter for the successor', async () => {
-    const parts = { upper: (sent: SentText) => sent('id')?.toUpperCase() ?? null, none: () => null };
-    const replacement = ['/new/{upper}', '/{none}'];
-    expect(await linkOf({ replacement, parts })).toBe('</new/ABC>; rel="successor-version"');
-  });
-
-  test("can't be declared with a successor that needs an unknown parameter", () => {
+  test("can't be declared with a link that needs an unknown parameter", () => {
     expect(() => oldRoute({ replacement: '/new/{other}' })).toThrow('has no parameter other');
+    expect(() => oldRoute({ replacement: null, related: '/near/{other}' })).toThrow('has no parameter other');
   });
 
   test('is marked as deprecated in the OpenAPI document', () => {

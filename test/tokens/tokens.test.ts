@@ -503,32 +503,27 @@ test.each(wrong)(
   },
 );
 
-test('without a supply, the supply is null and the rest is stored; a URI of none is null', async () => {
-  await using index = await makeSettled(
-    respond({ 'get-total-supply': clarity.err(clarity.uint(3)), 'get-token-uri': okay(none) }),
-    next(null, coins),
-  );
-  expect(index.token(COIN, 1)).toMatchObject({ name: 'River Coin', supply: null, uri: null });
-});
-
-test('a URI is stored with its token number, and without a locale', async () => {
-  await using index = await makeSettled(
-    respond({
-      'get-token-uri': uri('https://x.example/{ID}/$token_id/{locale}.json'),
-      'get-last-token-id': okay(clarity.uint(2)),
-    }),
-    next(null, cards),
-  );
-  expect(index.token(CARDS, 2)?.uri).toBe('https://x.example/2/2/.json');
-});
-
-test('control characters and 128-bit numbers in token metadata are stored unchanged', async () => {
-  const name = 'a\u0000b\u202e\u0007 “Ж”';
-  await using index = await makeSettled(
-    respond({ 'get-name': okay(clarity.utf8(name)), 'get-decimals': okay(clarity.uint(2n ** 127n)) }),
-    next(null, coins),
-  );
-  expect(index.token(COIN, 1)).toMatchObject({ name, decimals: String(2n ** 127n) });
+const odd = 'a\u0000b\u202e\u0007 “Ж”';
+const locale = 'https://x.example/{ID}/$token_id/{locale}.json';
+test.each<[what: string, replies: Record<string, Reply>, deployed: typeof coins, id: number, stored: object]>([
+  [
+    'no supply and no URI as null',
+    { 'get-total-supply': clarity.err(clarity.uint(3)), 'get-token-uri': okay(none) },
+    ...([coins, 1, { name: 'River Coin', supply: null, uri: null }] as const),
+  ],
+  [
+    'a URI with its token number, and without a locale',
+    { 'get-token-uri': uri(locale), 'get-last-token-id': okay(clarity.uint(2)) },
+    ...([cards, 2, { uri: 'https://x.example/2/2/.json' }] as const),
+  ],
+  [
+    'control characters and 128-bit numbers unchanged',
+    { 'get-name': okay(clarity.utf8(odd)), 'get-decimals': okay(clarity.uint(2n ** 127n)) },
+    ...([coins, 1, { name: odd, decimals: String(2n ** 127n) }] as const),
+  ],
+])('stores %s', async (_, replies, deployed, id, stored) => {
+  await using index = await makeSettled(respond(replies), next(null, deployed));
+  expect(index.token(`${alice.address}.${deployed.name}`, id)).toMatchObject(stored);
 });
 
 test('a last token id above the cap lists no tokens, and one that is not a number makes the contract invalid', async () => {
