@@ -38,18 +38,8 @@ const stx = (action: 'transfer' | 'mint' | 'burn', sender: string | null, recipi
   memo: null,
 });
 
-const noInvolvement: Involvement = {
-  stx: false,
-  ft: false,
-  nft: false,
-  stxMoved: false,
-  sponsorOnly: false,
-  events: 0,
-  stxInbound: 0,
-  stxOutbound: 0,
-  sent: 0n,
-  received: 0n,
-};
+const noRole = { stx: false, ft: false, nft: false, stxMoved: false, sponsorOnly: false };
+const noInvolvement: Involvement = { ...noRole, events: 0, stxInbound: 0, stxOutbound: 0, sent: 0n, received: 0n };
 /** For a principal that pays the fee or is in an STX event. */
 const moved: Involvement = { ...noInvolvement, stx: true, stxMoved: true };
 const involvementOf = (changes: Partial<ChainTransaction>) =>
@@ -89,23 +79,14 @@ test('a transfer to oneself counts as sent and received, and costs only the fee'
 
 test('a mint to a contract involves the contract', () => {
   const contract = `${bob.address}.treasury`;
-  expect(involvementOf({ events: [stx('mint', null, contract)] })[contract]).toEqual({
-    ...moved,
-    events: 1,
-    stxInbound: 1,
-    received: 1000n,
-  });
+  const minted = { ...moved, events: 1, stxInbound: 1, received: 1000n };
+  expect(involvementOf({ events: [stx('mint', null, contract)] })[contract]).toEqual(minted);
 });
 
 test('called contracts, deployed contracts and parties of token events are involved', () => {
   const contractId = `${bob.address}.token`;
-  const call = {
-    type: 'contract_call',
-    typeId: 2,
-    contractId,
-    functionName: 'f',
-    functionArgs: new Uint8Array(4),
-  } as const;
+  const functionArgs = new Uint8Array(4);
+  const call = { type: 'contract_call', typeId: 2, contractId, functionName: 'f', functionArgs } as const;
   const asset = `${contractId}::coin`;
   const events: ChainEvent[] = [
     { kind: 'ft', action: 'transfer', asset, sender: alice.address, recipient: bob.address, amount: '1' },
@@ -124,13 +105,8 @@ test('principals named only in a lock, print or coinbase are not involved', () =
     { kind: 'stx_lock', address: bob.address, amount: '5', unlockHeight: 9, contractName: 'pox-4' },
     { kind: 'contract_log', contractId: `${bob.address}.quiet`, topic: 'print', value: Uint8Array.of(3) },
   ];
-  const payload = {
-    type: 'coinbase',
-    typeId: 8,
-    data: new Uint8Array(32),
-    altRecipient: bob.address,
-    vrfProof: new Uint8Array(80),
-  } as const;
+  const [data, vrfProof] = [new Uint8Array(32), new Uint8Array(80)];
+  const payload = { type: 'coinbase', typeId: 8, data, altRecipient: bob.address, vrfProof } as const;
   expect(Object.keys(involvementOf({ payload, events }))).toEqual([alice.address]);
 });
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import type { Block } from '../../src/chain/block.ts';
-import { networkOf, TESTNET_CHAIN_ID } from '../../src/chain/network.ts';
+import { networkOf } from '../../src/chain/network.ts';
 import { blockOf, signerBits, withGenesis } from '../../src/chain/normalise.ts';
 import { PayloadError, readPayload } from '../../src/chain/payload-reader.ts';
 import { fromHex, toHex } from '../../src/codec/hex.ts';
@@ -13,7 +13,6 @@ import {
   carol,
   hashOf,
   inMicroblock,
-  type Microblock,
   receipt,
   START,
   type Transaction,
@@ -23,11 +22,13 @@ import { assertProperty, Seen } from '../support/property.ts';
 
 const testnet = networkOf(0x8000_0000);
 
-const blockWith = (transactions: readonly (Transaction | object)[], fields: object = {}): Block => {
-  const payload = readPayload('/new_block', block(null, 'one', transactions, fields).event.text);
+function parsed(text: string, lazyFrom?: number): Block {
+  const payload = readPayload('/new_block', text, lazyFrom);
   if (payload.kind !== 'block') throw new Error('a block is a block');
   return blockOf(payload.block, testnet);
-};
+}
+const blockWith = (transactions: readonly (Transaction | object)[], fields: object = {}): Block =>
+  parsed(block(null, 'one', transactions, fields).event.text);
 
 const [first, second] = [transfer(alice, 0, 300), transfer(bob, 0, 200)];
 
@@ -75,13 +76,8 @@ test('an event names its transaction with or without 0x, in either case', () => 
 test('a payload of Stacks 2.0 is accepted: old ABI name, no costs, no block time, no microblock fields', () => {
   const { execution_cost, microblock_hash, microblock_parent_hash, microblock_sequence, contract_interface, ...old } =
     receipt(first, 0);
-  const fields = {
-    block_time: undefined,
-    burn_block_time: START,
-    anchored_cost: undefined,
-    signer_bitvec: undefined,
-    tenure_height: undefined,
-  };
+  const missing = { anchored_cost: undefined, signer_bitvec: undefined, tenure_height: undefined };
+  const fields = { block_time: undefined, burn_block_time: START, ...missing };
   const block = blockWith([{ ...old, contract_abi: { functions: [] } }], fields);
   expect(block).toMatchObject({ blockTime: START, signerBits: null, signerSignatures: null, tenureHeight: null });
   expect(block.poxUnlockHeights).toEqual([null, null, null, null]);
@@ -102,17 +98,15 @@ test('the cost of a block without one is the exact sum of its transactions', () 
   expect(block.cost).toEqual({ runtime: 2n ** 54n, readCount: 2, readLength: 4, writeCount: 6, writeLength: 8 });
 });
 
-test('a Nakamoto block keeps its block time, and an older block has the time of its Bitcoin block', () => {
-  expect(blockWith([], { block_time: 20, burn_block_time: 10 })).toMatchObject({ blockTime: 20, burnBlockTime: 10 });
-  expect(blockWith([], { block_time: null, burn_block_time: 10 })).toMatchObject({ blockTime: 10, burnBlockTime: 10 });
-});
-
-test('a block time of 0 counts as missing', () => {
-  expect(blockWith([], { block_time: 0, burn_block_time: 10 })).toMatchObject({ blockTime: 10, burnBlockTime: 10 });
-  for (const burn_block_time of [0, null]) {
-    expect(blockWith([], { block_time: 0, burn_block_time })).toMatchObject({ blockTime: 0, burnBlockTime: 0 });
-  }
-  expect(blockWith([], { block_time: null, burn_block_time: 0 })).toMatchObject({ blockTime: 0, burnBlockTime: 0 });
+test.each([
+  [20, 10, 20, 10],
+  [null, 10, 10, 10],
+  [0, 10, 10, 10],
+  [0, 0, 0, 0],
+  [0, null, 0, 0],
+  [null, 0, 0, 0],
+])('a block at %p on a Bitcoin block at %p has the times %p and %p', (own, burn, blockTime, burnBlockTime) => {
+  expect(blockWith([], { block_time: own, burn_block_time: burn })).toMatchObject({ blockTime, burnBlockTime });
 });
 
 test('a NUL in a VM error is removed', () => {
@@ -149,16 +143,10 @@ test('a Bitcoin operation without effect is counted but not stored', () => {
 });
 
 test("transactions of confirmed microblocks come first, by sequence, and then the anchor block's", () => {
-  const [low, high]: Microblock[] = [
-    { label: 'low', after: null, sequence: 0, transactions: [] },
-    { label: 'high', after: 'low', sequence: 1, transactions: [] },
-  ];
+  const low = inMicroblock({ label: 'low', after: null, sequence: 0, transactions: [] });
+  const high = inMicroblock({ label: 'high', after: 'low', sequence: 1, transactions: [] });
   const third = transfer(carol, 0, 100);
-  const block = blockWith([
-    receipt(first, 0),
-    receipt(second, 1, inMicroblock(high!)),
-    receipt(third, 2, inMicroblock(low!)),
-  ]);
+  const block = blockWith([receipt(first, 0), receipt(second, 1, high), receipt(third, 2, low)]);
   expect(block.transactions.map(({ txId }) => toHex(txId))).toEqual([third.id, second.id, first.id]);
 });
 
@@ -192,17 +180,13 @@ test('a block parsed event by event equals the block parsed at once', () => {
   const chain = new SimulatedChain({ seed: 7, mempool: false });
   const payloads = [chain.genesis(), ...Array.from({ length: 4 }, () => chain.mine(null).events).flat()];
   const texts = payloads.filter(({ path }) => path === '/new_block').map(({ body }) => body);
-  const network = networkOf(TESTNET_CHAIN_ID);
   const read = (text: string, lazyFrom: number): Block => {
-    const payload = readPayload('/new_block', text, lazyFrom);
-    if (payload.kind !== 'block') throw new Error('not a block');
-    const block = blockOf(payload.block, network);
+    const block = parsed(text, lazyFrom);
     return { ...block, transactions: block.transactions.map((tx) => ({ ...tx, events: [...tx.events] })) };
   };
   for (const text of texts) expect(read(text, 0)).toEqual(read(text, Number.POSITIVE_INFINITY));
-  expect(
-    texts.flatMap((text) => read(text, 0).transactions.flatMap(({ events }) => [...events])).length,
-  ).toBeGreaterThan(5);
+  const events = texts.flatMap((text) => read(text, 0).transactions.flatMap((tx) => [...tx.events]));
+  expect(events.length).toBeGreaterThan(5);
 });
 
 /** Texts to damage JSON with. A reader that goes by single characters could mistake them for other JSON. */

@@ -408,6 +408,7 @@ test.each<Fault>([
   expect(open.seen().height).toBe(before);
   expect(open.ingest.health.failing()).toBeNull();
   expect(open.woken).toContain('all');
+  expect(open.ingest.receive(group.at(-1)!)).toBe('repeated');
   expectFiles(open);
 });
 
@@ -418,16 +419,6 @@ test('reads that saw a group still see it if the next event undoes it', () => {
   open.store.failNext(journalPath(open.directory), 'COMMIT', { code: 'io', effect: 'rolled_back' });
   expect(() => open.receive(group.slice(20, 21))).toThrow(StoreUnavailableError);
   expect(open.height()).toBe(before);
-});
-
-test('an event that is sent again after a failed commit is a repetition', () => {
-  using open = openCopy();
-  open.receive(group);
-  open.failNext('COMMIT', { code: 'full', effect: 'rolled_back' });
-  open.timer.endWaits();
-  expect(open.ingest.receive(group.at(-1)!)).toBe('repeated');
-  open.ingest.publish();
-  expectFiles(open);
 });
 
 const strange: ReceivedEvent = {

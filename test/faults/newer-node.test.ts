@@ -250,25 +250,10 @@ describe('an event by a path that no release posts to', () => {
 
 test('parts of an unknown kind are counted, and logged once for each kind', () => {
   using open = openNew();
-  const [first, second, third] = [0, 1, 2].map((nonce) => transfer(alice, nonce, 200)) as [
-    Transaction,
-    Transaction,
-    Transaction,
-  ];
-  const receiptOf = (transaction: Transaction, index: number, change: (json: Json) => Json): object =>
-    change(receipt(transaction, index));
-  const events = [parsedEvent(third.id)];
-  const newBlock = block(
-    null,
-    'newer',
-    [
-      receiptOf(first, 0, transactionChanges.payload),
-      receiptOf(second, 1, transactionChanges.status),
-      receiptOf(third, 2, transactionChanges.hashMode),
-    ],
-    { events },
-  );
-  open.ingest.receive(newBlock.event);
+  const { payload, status, hashMode } = transactionChanges;
+  const sent = [0, 1, 2].map((nonce) => transfer(alice, nonce, 200));
+  const receipts = [payload, status, hashMode].map((change, index) => change(receipt(sent[index]!, index)));
+  open.ingest.receive(block(null, 'newer', receipts, { events: [parsedEvent(sent[2]!.id)] }).event);
   const logged = open.logged.filter(({ event }) => event === 'unknown_kind');
   expect<unknown>(logged).toEqual([
     {
@@ -340,11 +325,7 @@ test('a transaction of a new kind waits, and every route of the mempool has it',
     await response.text();
   }
   const { results } = (await (await api.get('/extended/v3/mempool/transactions')).json()) as { results: Json[] };
-  expect(results.map(({ type, status }) => [type, status])).toEqual([
-    ['unknown', 'pending'],
-    ['unknown', 'pending'],
-    ['unknown', 'pending'],
-  ]);
+  expect(results.map(({ type, status }) => `${type} ${status}`)).toEqual(Array(3).fill('unknown pending'));
   const condition = `/extended/v1/tx/${waiting[1]!.id}`;
   expect(await (await api.get(condition)).json()).toMatchObject({ post_conditions: [{ type: 'unknown' }] });
 });

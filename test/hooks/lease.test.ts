@@ -170,20 +170,20 @@ const loss = (delivery: number): DeliveryResult => ({
   outcome: 'lost',
 });
 
-/** Delays writes of results until the test lets each of them succeed or fail. */
-function heldWrites() {
+/** A writer of results whose writes wait until the test lets each of them succeed or fail. @param lengths held waits */
+function heldWriter(lengths: readonly number[] = [], areMoreComing = () => false) {
+  const clock = heldClock(lengths);
   const writes: { results: number[]; epoch: number; done: () => void; fail: (error: Error) => void }[] = [];
   const write = ({ epoch, marks: results }: DeliveryResults): Promise<boolean[]> =>
     new Promise((resolve, reject) => {
       const done = () => resolve(results.map(({ delivery }) => delivery % 2 === 0));
       writes.push({ epoch, results: results.map(({ delivery }) => delivery), done, fail: reject });
     });
-  return { writes, write };
+  return { writes, writer: resultWriter({ write, areMoreComing, clock }), clock };
 }
 
 test("results that arrive during a write are written together, in order and with the lease's epoch", async () => {
-  const { writes, write } = heldWrites();
-  const writer = resultWriter({ write, areMoreComing: () => false, clock: heldClock([]) });
+  const { writes, writer } = heldWriter();
   writer.start(7);
   const counts = [1, 2, 3].map((delivery) => writer.write(loss(delivery)));
   expect(writes.map((write) => write.results)).toEqual([[1]]);
@@ -195,10 +195,8 @@ test("results that arrive during a write are written together, in order and with
 });
 
 test('during requests, results are written after 20 ms or in batches of 200, and a stop writes the rest', async () => {
-  const { writes, write } = heldWrites();
-  const clock = heldClock([20]);
   let areMoreComing = true;
-  const writer = resultWriter({ write, areMoreComing: () => areMoreComing, clock });
+  const { writes, writer, clock } = heldWriter([20], () => areMoreComing);
   const many = (first: number, count: number) =>
     Array.from({ length: count }, (_, index) => writer.write(loss(first + index)));
   const lengths = () => writes.map((write) => write.results.length);
@@ -239,9 +237,7 @@ test('during requests, results are written after 20 ms or in batches of 200, and
 });
 
 test('results that the log rejects are retried, and nothing waits for them once the lease ends', async () => {
-  const { writes, write } = heldWrites();
-  const clock = heldClock([500]);
-  const writer = resultWriter({ write, areMoreComing: () => false, clock });
+  const { writes, writer, clock } = heldWriter([500]);
   writer.start(1);
   const away = new LogUnavailableError('the log is away');
   const first = writer.write(loss(2));
@@ -272,8 +268,7 @@ test('results that the log rejects are retried, and nothing waits for them once 
 });
 
 test("a result that can't be written delays no other, and a disk error is returned at once", async () => {
-  const { writes, write } = heldWrites();
-  const writer = resultWriter({ write, areMoreComing: () => false, clock: heldClock([]) });
+  const { writes, writer } = heldWriter();
   writer.start(1);
   const outcomes = [2, 4, 6].map((delivery) => writer.write(loss(delivery)).catch(({ message }: Error) => message));
   writes[0]!.done();
@@ -296,19 +291,11 @@ test("a result that can't be written delays no other, and a disk error is return
 });
 
 test('results that are written one by one are retried together if the log is away in between', async () => {
-  const { writes, write } = heldWrites();
-  const clock = heldClock([500]);
-  const writer = resultWriter({ write, areMoreComing: () => false, clock });
+  const { writes, writer, clock } = heldWriter([500]);
   writer.start(1);
   const outcomes = [2, 4, 6].map((delivery) => writer.write(loss(delivery)).catch(({ message }: Error) => message));
-  const steps: (Error | null)[] = [
-    null,
-    new Error('one of them'),
-    new LogUnavailableError('the log is away'),
-    new Error('one of them'),
-    null,
-    new Error('this one'),
-  ];
+  const [several, away] = [new Error('one of them'), new LogUnavailableError('the log is away')];
+  const steps: (Error | null)[] = [null, several, away, several, null, new Error('this one')];
   for (const [index, error] of steps.entries()) {
     await until(() => writes.length > index);
     if (error === null) writes[index]!.done();
