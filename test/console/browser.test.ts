@@ -1,6 +1,6 @@
 /** The console in a real browser, over a simulated chain and over a chain with hostile texts. */
 import { afterAll, beforeAll, expect } from 'bun:test';
-import type { Page, WebSocketRoute } from 'playwright-core';
+import type { Page, Route, WebSocketRoute } from 'playwright-core';
 import type { ServerStatus } from '../../src/api/stackside/server.ts';
 import { parseBitcoinAddress, poxTuple, stacksOfBitcoin } from '../../src/codec/bitcoin-address.ts';
 import { clarity } from '../../src/codec/clarity-encode.ts';
@@ -30,9 +30,9 @@ import {
   loaded,
   look,
   NARROW,
+  openPage,
+  openPageAfresh,
   overflow,
-  visit,
-  visitAfresh,
   WIDE,
 } from './browser.ts';
 import { clicksTo, thingsToFind } from './clicks.ts';
@@ -129,8 +129,7 @@ browserTest(
   async () => {
     hook ??= await waitingHook(server);
     const paths = await pathsOfPages(server, { hook, pending: waiting.id });
-    await using visited = await visit(server.api);
-    const { page, complaints } = visited;
+    const { page, complaints } = await openPage(server.api);
     // The server itself shares no log.
     await page.route('**/stackside/v1/hosts', (route) => route.fulfill({ json: exampleHosts }));
     // The rules are evaluated after a minute.
@@ -178,8 +177,7 @@ browserTest(
 );
 
 browserTest('a new block appears on the overview', async () => {
-  await using visited = await visit(server.api);
-  const { page, complaints } = visited;
+  const { page, complaints } = await openPage(server.api);
   await loaded(page);
   // The last event arrived within half an hour, though the block is old and the node doesn't answer.
   await page.getByRole('banner').getByText('node away, newest block').waitFor();
@@ -205,8 +203,7 @@ const brokenTexts = (page: Page, selector: string): Promise<string[]> =>
     .map((text) => text.innerText)`);
 
 browserTest('a page without an answer requests it again when the server is back, without a new block', async () => {
-  await using visited = await visitAfresh('about:blank');
-  const { page } = visited;
+  const { page } = await openPageAfresh('about:blank');
   let dropped: WebSocketRoute | null = null;
   await page.routeWebSocket('**/extended/v1/ws', (socket) => {
     socket.connectToServer();
@@ -225,15 +222,14 @@ browserTest('a page without an answer requests it again when the server is back,
 });
 
 browserTest('staking shows the signers of the newest cycle if the URL has an invalid one', async () => {
-  await using visited = await visit(`${server.api}/staking?cycle=abc`);
-  await loaded(visited.page);
-  await visited.page.getByRole('region', { name: /^Signers of cycle \d+$/ }).waitFor();
-  expect(visited.complaints).toEqual([]);
+  const { page, complaints } = await openPage(`${server.api}/staking?cycle=abc`);
+  await loaded(page);
+  await page.getByRole('region', { name: /^Signers of cycle \d+$/ }).waitFor();
+  expect(complaints).toEqual([]);
 });
 
 browserTest('a list waits for its values: metadata four at a time, shares until the supply is known', async () => {
-  await using visited = await visit(`${server.api}/`);
-  const { page, complaints } = visited;
+  const { page, complaints } = await openPage(`${server.api}/`);
   let [asked, running, most] = [0, 0, 0];
   const gate = Promise.withResolvers<void>();
   await page.route(/\/metadata\/v1\/ft\?/, async (route) => {
@@ -271,8 +267,7 @@ browserTest('a list waits for its values: metadata four at a time, shares until 
 browserTest('units of balances and short fields of the log are never broken, at any width', async () => {
   const holders = '/extended/v3/tokens/stx/holders?limit=1';
   const { results } = await answerOf<{ results: { principal: string }[] }>(server, holders);
-  await using visited = await visit(`${server.api}/principals/${results[0]?.principal}`);
-  const { page } = visited;
+  const { page } = await openPage(`${server.api}/principals/${results[0]?.principal}`);
   await loaded(page);
   for (let width = 320; width < 1440; width += 40) {
     await page.setViewportSize({ width, height: 800 });
@@ -288,8 +283,7 @@ browserTest('units of balances and short fields of the log are never broken, at 
 
 browserTest('lists of transactions show the other party in a window of 1280 pixels', async () => {
   const [transfer] = await listed(server, '/extended/v3/transactions?limit=50&type=token_transfer');
-  await using visited = await visit(server.api);
-  const { page } = visited;
+  const { page } = await openPage(server.api);
   await page.setViewportSize({ width: 1280, height: 800 });
   for (const path of [`/principals/${transfer?.sender.address}`, '/transactions']) {
     await follow(page, path);
@@ -301,8 +295,7 @@ browserTest('lists of transactions show the other party in a window of 1280 pixe
 });
 
 browserTest('the longest state fits above the menu on the smallest screen', async () => {
-  await using visited = await visit(server.api);
-  const { page, complaints } = visited;
+  const { page, complaints } = await openPage(server.api);
   await loaded(page);
   const status = await answerOf<ServerStatus>(server, '/stackside/v1/status');
   const state = { state: 'catching_up', reason: 'It is behind.', ready: false } as const;
@@ -346,8 +339,7 @@ browserTest('the search finds a Bitcoin address and its account, and shows its B
   const first = poxBlock(null, 'stacked', [[bonds.setup(0)], [stack]], { burn_block_height: 104 });
   const payments = [burnBlock(102, 'a', null, [[bitcoin, 1_500]]), burnBlock(103, 'b', 'a', [[bitcoin, 500]])];
   await postEvents([first.event, ...payments].map(posted), paid.events);
-  await using visited = await visit(paid.api);
-  const { page, complaints } = visited;
+  const { page, complaints } = await openPage(paid.api);
   await loaded(page);
   await page.getByRole('combobox').fill(bitcoin);
   await page.getByRole('group', { name: 'Bitcoin addresses' }).getByRole('option', { name: bitcoin }).waitFor();
@@ -381,14 +373,11 @@ browserTest(
     const first = block(null, 'first');
     const lost = block(first, 'lost');
     const won = block(first, 'won');
-    const post = (...blocks: MadeBlock[]) =>
-      postEvents(
-        blocks.map(({ event }) => posted(event)),
-        forked.events,
-      );
+    const post = async (...blocks: MadeBlock[]) => {
+      for (const { event } of blocks) await postEvents([posted(event)], forked.events);
+    };
     await post(first, lost);
-    await using visited = await visit(forked.api);
-    const { page } = visited;
+    const { page } = await openPage(forked.api);
     const strip = page.getByRole('list', { name: 'Newest blocks' });
     await strip.getByRole('link', { name: /^2\D/ }).waitFor();
     await post(won, block(won, 'tip'));
@@ -432,8 +421,7 @@ browserTest(
 browserTest(
   'pages of missing things say that the server has none, and the page of an account leads to a contract',
   async () => {
-    await using visited = await visit(server.api);
-    const { page } = visited;
+    const { page } = await openPage(server.api);
     const id = '2d0a6d68-b2c0-4065-a90f-90505923289d';
     const hash = `0x${'00'.repeat(32)}`;
     for (const [path, message] of [
@@ -458,16 +446,9 @@ browserTest(
 );
 
 browserTest('an account shows its locked STX, and a stake of pox-5 only if it has one', async () => {
-  await using visited = await visit(server.api);
-  const { page } = visited;
-  const locked = {
-    amount: '1188784566780000',
-    pox_version: 4,
-    lock_tx_id: null,
-    stacks_lock_height: null,
-    burn_lock_height: 120,
-    burn_unlock_height: 380,
-  };
+  const { page } = await openPage(server.api);
+  const heights = { stacks_lock_height: null, burn_lock_height: 120, burn_unlock_height: 380 };
+  const locked = { amount: '1188784566780000', pox_version: 4, lock_tx_id: null, ...heights };
   const json = { balance: '2188784566780000', available: '1000000000000000', locked, mempool: null };
   await page.route('**/balances/stx', (route) => route.fulfill({ json }));
   await follow(page, `/principals/${alice.address}?tab=staking`);
@@ -486,24 +467,10 @@ browserTest('a token shows the whole URI of its metadata', async () => {
   const { token = '' } = await pathsOfPages(server, { hook: '', pending: '' });
   const asset = decodeURIComponent(token.split('/').at(-1) ?? '');
   const uri = `data:application/json,${encodeURIComponent(JSON.stringify({ description: 'x'.repeat(400), last: 'end' }))}`;
-  await using visited = await visit(server.api);
-  const { page } = visited;
-  await page.route('**/metadata/v1/ft?*', (route) =>
-    route.fulfill({
-      json: {
-        results: [
-          {
-            asset_identifier: asset,
-            contract_principal: asset.split('::')[0],
-            name: 'Coin',
-            symbol: 'C',
-            decimals: 2,
-            token_uri: uri,
-          },
-        ],
-      },
-    }),
-  );
+  const { page } = await openPage(server.api);
+  const coin = { name: 'Coin', symbol: 'C', decimals: 2, token_uri: uri };
+  const results = [{ asset_identifier: asset, contract_principal: asset.split('::')[0], ...coin }];
+  await page.route('**/metadata/v1/ft?*', (route) => route.fulfill({ json: { results } }));
   await page.reload();
   await follow(page, token);
   const metadata = page.getByRole('region', { name: 'Metadata from the contract' });
@@ -512,8 +479,7 @@ browserTest('a token shows the whole URI of its metadata', async () => {
 });
 
 browserTest('the keyboard is enough to find a block, show the shortcuts and follow links', async () => {
-  await using visited = await visit(server.api);
-  const { page } = visited;
+  const { page } = await openPage(server.api);
   await loaded(page);
   await page.keyboard.press('?');
   await page.getByRole('dialog', { name: 'Keys' }).waitFor();
@@ -541,8 +507,7 @@ browserTest('the keyboard is enough to find a block, show the shortcuts and foll
 browserTest(
   'the API reference finds an operation and sends its request, by keyboard, and unknown ids get help',
   async () => {
-    await using visited = await visit(`${server.api}/docs`);
-    const { page, complaints } = visited;
+    const { page, complaints } = await openPage(`${server.api}/docs`);
     await loaded(page);
     const list = page.getByRole('table');
     await page.getByRole('searchbox', { name: 'Search operations' }).fill('v3 blocks/{height');
@@ -580,8 +545,7 @@ browserTest(
 
 browserTest('the search finds transactions, accounts and names, and shows a message without results', async () => {
   const [transaction] = await listed(server, '/extended/v3/transactions?limit=1');
-  await using visited = await visit(server.api);
-  const { page } = visited;
+  const { page } = await openPage(server.api);
   const search = async (text: string) => {
     await page.getByRole('combobox', { name: 'Search the chain' }).fill(text);
     await page.keyboard.press('Enter');
@@ -621,8 +585,7 @@ browserTest('the search finds transactions, accounts and names, and shows a mess
 });
 
 browserTest('the keyboard is enough to search, even on a narrow screen', async () => {
-  await using visited = await visit(server.api);
-  const { page } = visited;
+  const { page } = await openPage(server.api);
   await page.setViewportSize({ width: 320, height: 640 });
   const field = page.getByRole('banner').getByRole('combobox', { name: 'Search the chain' });
   const list = page.getByRole('listbox', { name: 'Search results' });
@@ -659,8 +622,7 @@ browserTest('the keyboard is enough to search, even on a narrow screen', async (
 });
 
 browserTest('a search that failed is repeated by Enter, and a late result opens nothing on another page', async () => {
-  await using visited = await visit(server.api);
-  const { page } = visited;
+  const { page } = await openPage(server.api);
   await loaded(page);
   const field = page.getByRole('banner').getByRole('combobox', { name: 'Search the chain' });
   await page.route('**/stackside/v1/search?**', (route) => route.abort());
@@ -691,8 +653,7 @@ browserTest('a collection has further pages', async () => {
   const { results, total } = (await (
     await server.get(`/stackside/v1${path.replace('tokens', 'tokens/nft')}/mints?limit=1&offset=1`)
   ).json()) as { results: { value: { hex: string } }[]; total: number };
-  await using visited = await visit(`${server.api}${path}?offset=1`);
-  const { page } = visited;
+  const { page } = await openPage(`${server.api}${path}?offset=1`);
   const rows = page.getByRole('table', { name: 'Tokens, newest first' }).locator('tbody tr');
   await rows.first().waitFor();
   expect(await rows.count()).toBe(Math.min(50, total - 1));
@@ -704,8 +665,7 @@ browserTest('a collection has further pages', async () => {
 
 browserTest('a link to a line of a contract shows the line', async () => {
   const { contract } = await pathsOfPages(server, { hook: '', pending: '' });
-  await using visited = await visit(`${server.api}/`);
-  const { page } = visited;
+  const { page } = await openPage(`${server.api}/`);
   await page.setViewportSize({ width: 1280, height: 300 });
   await follow(page, `${contract}#L11`);
   const line = page.locator('#L11');
@@ -720,8 +680,7 @@ browserTest('a link to a line of a contract shows the line', async () => {
 const BNS = 'ST000000000000000000002AMW42H.bns';
 
 browserTest('the path of the latest block opens the newest block, on both chains', async () => {
-  await using visited = await visit(`${server.api}/blocks/latest`);
-  const { page } = visited;
+  const { page } = await openPage(`${server.api}/blocks/latest`);
   await page.waitForURL(/\/blocks\/\d+$/);
   await page.getByRole('heading', { name: 'Execution cost' }).waitFor();
   await page.goto(`${server.api}/bitcoin-blocks/latest`);
@@ -730,8 +689,7 @@ browserTest('the path of the latest block opens the newest block, on both chains
 });
 
 browserTest('a boot contract without a source has the tab for read-only calls, without a number', async () => {
-  await using visited = await visit(`${server.api}/contracts/${BNS}`);
-  const { page } = visited;
+  const { page } = await openPage(`${server.api}/contracts/${BNS}`);
   await page.getByRole('link', { name: 'Read-only calls', exact: true }).click();
   await page.getByRole('heading', { name: 'Read-only calls' }).waitFor();
   // Without a source, the contract has no interface.
@@ -739,8 +697,7 @@ browserTest('a boot contract without a source has the tab for read-only calls, w
 });
 
 browserTest('contract logs are filtered by a field, and an invalid condition shows an error', async () => {
-  await using visited = await visit(`${server.api}/contracts/${BNS}?tab=logs`);
-  const { page } = visited;
+  const { page } = await openPage(`${server.api}/contracts/${BNS}?tab=logs`);
   const rows = page.getByRole('table', { name: 'Logs' }).locator('tbody tr');
   await rows.first().waitFor();
   const narrow = async (condition: string) => {
@@ -759,8 +716,7 @@ browserTest('contract logs are filtered by a field, and an invalid condition sho
 });
 
 browserTest('transactions are filtered by a form, a link and chips, and an invalid value names its field', async () => {
-  await using visited = await visit(`${server.api}/transactions`);
-  const { page, complaints } = visited;
+  const { page, complaints } = await openPage(`${server.api}/transactions`);
   const rows = page.getByRole('table', { name: 'Transactions' }).locator('tbody tr');
   const queryIs = (query: string) => page.waitForURL((url) => url.search === query);
   await page.getByText('Filter', { exact: true }).click();
@@ -787,9 +743,8 @@ browserTest('transactions are filtered by a form, a link and chips, and an inval
   await page.goto(`${server.api}/transactions?sender=SPNOPE&min=much`);
   await page.getByRole('alert').getByText('Sender: This is not a valid Stacks address: SPNOPE.').waitFor();
   await page.getByRole('alert').getByText('STX sent, at least: “much”').waitFor();
-  for (const view of [WIDE, NARROW]) {
-    await expectFits(page, view, 'all', false);
-  }
+  for (const view of [WIDE, NARROW]) await expectFits(page, view, 'all', false);
+
   await page.getByRole('textbox', { name: 'Sender' }).fill(sender);
   await page.getByRole('textbox', { name: 'STX sent, at least' }).fill('400000000');
   await page.getByRole('button', { name: 'Apply' }).click();
@@ -800,8 +755,7 @@ browserTest('transactions are filtered by a form, a link and chips, and an inval
 });
 
 browserTest('Back restores the page of a list and its scroll position', async () => {
-  await using visited = await visit(`${server.api}/transactions`);
-  const { page } = visited;
+  const { page } = await openPage(`${server.api}/transactions`);
   const rows = page.getByRole('table', { name: 'Transactions' }).locator('tbody tr');
   const scrolled = () => page.evaluate('scrollY') as Promise<number>;
   const isScrolledTo = (position: number) => until(async () => Math.abs((await scrolled()) - position) <= 1);
@@ -835,8 +789,7 @@ browserTest('Back restores the page of a list and its scroll position', async ()
 });
 
 browserTest('the next page of a list is shown from its start, although other contents follow the list', async () => {
-  await using visited = await visit(`${server.api}/transactions`);
-  const { page } = visited;
+  const { page } = await openPage(`${server.api}/transactions`);
   // Some browsers don't adjust the scroll position when the list becomes shorter.
   await page.evaluate(`document.documentElement.style.overflowAnchor = 'none'`);
   await page.evaluate(`document.body.style.paddingBottom = '500vh'`);
@@ -852,8 +805,7 @@ browserTest('the next page of a list is shown from its start, although other con
 browserTest('the chosen tab is visible if the tabs are wider than the page', async () => {
   const transactions = await listed(server, '/extended/v3/transactions?limit=50');
   const contract = transactions.find((transaction) => transaction.contract_call?.contract_id.includes('token-'));
-  await using visited = await visit(`${server.api}/contracts/${contract?.contract_call?.contract_id}`);
-  const { page } = visited;
+  const { page } = await openPage(`${server.api}/contracts/${contract?.contract_call?.contract_id}`);
   await look(page, { ...WIDE, viewport: { width: 1000, height: 800 } });
   const tabs = page.getByRole('navigation', { name: 'Parts of the contract' });
   const isVisible = async (name: string): Promise<void> => {
@@ -873,8 +825,7 @@ browserTest('the chosen tab is visible if the tabs are wider than the page', asy
 
 browserTest('the browser handles links to a part of the page, and a link to the shown page adds no entry', async () => {
   // A browser's history has at most 50 entries, so a window that other tests use is full.
-  await using visited = await visitAfresh(`${server.api}/transactions?offset=50`);
-  const { page } = visited;
+  const { page } = await openPageAfresh(`${server.api}/transactions?offset=50`);
   await loaded(page);
   /** Clicks a link. Returns whether the console follows it, and the number of entries in the history. */
   const click = (to: string): Promise<[followed: boolean, entries: number]> =>
@@ -904,18 +855,13 @@ browserTest('a server with partial history shows its first block, and panels exp
   const [beginning] = beginnings(events).filter(({ height }) => height === 10);
   using directory = ingestOf((beginning?.events ?? []).map(received));
   await using late = await serving({}, directory.path);
-  await using visited = await visit(late.api);
-  const { page, complaints } = visited;
+  const { page, complaints } = await openPage(late.api);
   await page.getByRole('region', { name: 'Server' }).getByText('from block 10 on').waitFor();
   await loaded(page);
   const [newest] = await listed(late, '/extended/v3/transactions?limit=1');
   const account = `principals/${newest?.sender.address}`;
   const lacking = [
-    `${account}?tab=tokens`,
-    `${account}?tab=staking`,
-    `${account}?tab=names`,
-    'staking',
-    'staking?tab=bonds',
+    ...[`${account}?tab=tokens`, `${account}?tab=staking`, `${account}?tab=names`, 'staking', 'staking?tab=bonds'],
     'names',
   ];
   for (const path of lacking) {
@@ -941,8 +887,7 @@ browserTest('a server with partial history shows its first block, and panels exp
 
 browserTest('a request that succeeds after the user left its page leads nowhere', async () => {
   const id = await waitingHook(server);
-  await using visited = await visit(`${server.api}/hooks/${id}`);
-  const { page } = visited;
+  const { page } = await openPage(`${server.api}/hooks/${id}`);
   await loaded(page);
   const { promise: left, resolve: leave } = Promise.withResolvers<void>();
   await page.route(`**/chainhooks/me/${id}`, async (route) => {
@@ -962,23 +907,11 @@ browserTest('a request that succeeds after the user left its page leads nowhere'
 
 browserTest('a failed action replaces the error of the action before it', async () => {
   const id = await waitingHook(server);
-  const delivery = {
-    id: 'd1',
-    state: 'failed',
-    reason: 'live',
-    apply: [],
-    rollback: [],
-    created_at: 1,
-    delivered_at: null,
-    next_attempt_at: null,
-    body_bytes: 0,
-    body_sha256: '00',
-    problem: null,
-    attempts: [],
-    payload: null,
-  };
-  await using visited = await visit(`${server.api}/hooks/${id}`);
-  const { page } = visited;
+  const lists = { apply: [], rollback: [], attempts: [] };
+  const missing = { delivered_at: null, next_attempt_at: null, problem: null, payload: null };
+  const body = { body_bytes: 0, body_sha256: '00' };
+  const delivery = { id: 'd1', state: 'failed', reason: 'live', created_at: 1, ...lists, ...missing, ...body };
+  const { page } = await openPage(`${server.api}/hooks/${id}`);
   const fail = (path: string, message: string) =>
     page.route(`**/chainhooks/me/${id}${path}`, (route) =>
       route.request().method() === 'GET' ? route.continue() : route.fulfill({ status: 409, json: { message } }),
@@ -1008,8 +941,7 @@ browserTest('a failed action replaces the error of the action before it', async 
 });
 
 browserTest('a chosen theme is kept', async () => {
-  await using visited = await visit(server.api);
-  const { page } = visited;
+  const { page } = await openPage(server.api);
   const ground = () => page.evaluate('getComputedStyle(document.body).backgroundColor');
   const light = await ground();
   await page.getByRole('button', { name: 'Theme: as the system' }).click();
@@ -1024,8 +956,7 @@ browserTest('a chosen theme is kept', async () => {
 
 browserTest('a server without an event shows a checklist, the next step and the observer section', async () => {
   await using empty = await serving();
-  await using visited = await visit(empty.api);
-  const { page, complaints } = visited;
+  const { page, complaints } = await openPage(empty.api);
   await loaded(page);
   const [endpoint] = /[\d.]+:\d+/.exec(empty.events) ?? [];
   const steps = page.getByRole('list', { name: 'Checklist' });
@@ -1041,8 +972,7 @@ browserTest('a server without an event shows a checklist, the next step and the 
 });
 
 browserTest('an unreachable server shows a message until it is back', async () => {
-  await using visited = await visit(server.api);
-  const { page } = visited;
+  const { page } = await openPage(server.api);
   await loaded(page);
   await page.route('**/extended/**', (route) => route.abort());
   await page.getByRole('link', { name: 'Blocks', exact: true }).click();
@@ -1070,8 +1000,7 @@ browserTest('a chainhook is created in a form and as JSON, tested, saved, delive
       return refuses ? new Response('not today', { status: 503 }) : new Response('taken');
     },
   });
-  await using visited = await visit(`${server.api}/hooks`);
-  const { page, complaints } = visited;
+  const { page, complaints } = await openPage(`${server.api}/hooks`);
   await page.getByRole('link', { name: 'New chainhook' }).click();
   await page.getByRole('button', { name: 'Create', exact: true }).click();
   await page.getByText('URL of the receiver must be an absolute URL').waitFor();
@@ -1131,8 +1060,7 @@ browserTest('a chainhook is created in a form and as JSON, tested, saved, delive
 browserTest('a new chainhook starts with filters about the shown object', async () => {
   await using ownServer = await serving(OPEN);
   await postEvents([posted(block(null, 'first', [transfer(alice, 0, 200)]).event)], ownServer.events);
-  await using visited = await visit(`${ownServer.api}/principals/${alice.address}`);
-  const { page, complaints } = visited;
+  const { page, complaints } = await openPage(`${ownServer.api}/principals/${alice.address}`);
   await page.getByRole('link', { name: 'Notify me by a chainhook' }).click();
   const principal = page.getByRole('textbox', { name: 'Principal' });
   await principal.waitFor();
@@ -1159,8 +1087,7 @@ browserTest('a new chainhook starts with filters about the shown object', async 
 
 browserTest('a query runs on request, shows its rows, is saved, and can be canceled', async () => {
   const query = 'SELECT block_height, tx_count, 1.5 AS half FROM v1_blocks WHERE block_height < 4';
-  await using visited = await visit(`${server.api}/sql?${new URLSearchParams({ q: query })}`);
-  const { page, complaints } = visited;
+  const { page, complaints } = await openPage(`${server.api}/sql?${new URLSearchParams({ q: query })}`);
   const requests: string[] = [];
   page.on('request', (request) => {
     if (request.method() === 'POST') requests.push(request.postData() ?? '');
@@ -1219,8 +1146,7 @@ const DEVNET = {
 };
 
 browserTest('the page of a devnet controls its simulated node, and shows its accounts and snapshots', async () => {
-  await using visited = await visit(`${server.api}/devnet`);
-  const { page, complaints } = visited;
+  const { page, complaints } = await openPage(`${server.api}/devnet`);
   await loaded(page);
   await page.getByText('This server follows a node of a network.').waitFor();
   expect(await page.getByRole('link', { name: 'Devnet', exact: true }).count()).toBe(0);
@@ -1262,9 +1188,8 @@ browserTest('the page of a devnet controls its simulated node, and shows its acc
     ['/stackside/v1/devnet/time', { seconds: 600 }],
     ['/stackside/v1/devnet/fund', { address: 'nobody', amount: '1500000' }],
   ]);
-  for (const view of [WIDE, NARROW]) {
-    await expectFits(page, view, 'look');
-  }
+  for (const view of [WIDE, NARROW]) await expectFits(page, view, 'look');
+
   expect(complaints.filter((complaint) => !complaint.includes('400'))).toEqual([]);
 });
 
@@ -1298,8 +1223,7 @@ async function managesOfAnother(closed: Serving, page: Page, key: string): Promi
 
 browserTest('a disabled chainhook is enabled where it stopped, or from the next block', async () => {
   const id = await waitingHook(server);
-  await using visited = await visit(`${server.api}/hooks/${id}`);
-  const { page, complaints } = visited;
+  const { page, complaints } = await openPage(`${server.api}/hooks/${id}`);
   const changes: unknown[] = [];
   page.on('request', (request) => {
     if (request.method() === 'PATCH') changes.push(request.postDataJSON());
@@ -1330,47 +1254,35 @@ browserTest('a disabled chainhook is enabled where it stopped, or from the next 
 });
 
 browserTest('an account shows the nonce of its only pending transaction', async () => {
-  await using visited = await visit(`${server.api}/principals/${alice.address}`);
-  const nonces = visited.page.getByRole('region', { name: 'Nonces' });
+  const { page } = await openPage(`${server.api}/principals/${alice.address}`);
+  const nonces = page.getByRole('region', { name: 'Nonces' });
   await nonces.getByText('Last pending').waitFor();
   expect(await nonces.locator('dt', { hasText: 'Last pending' }).locator('+ dd').textContent()).toBe('7');
 });
 
 browserTest('the form of a chainhook, and deliveries of several blocks, fit a phone', async () => {
   const id = await waitingHook(server);
-  await using visited = await visit(`${server.api}/hooks/new`);
-  const { page } = visited;
+  const { page } = await openPage(`${server.api}/hooks/new`);
   await look(page, NARROW);
   const event = page.getByLabel('Event');
   await event.waitFor();
   const rightOf = (element: { getBoundingClientRect(): { right: number } }) => element.getBoundingClientRect().right;
   expect(await event.evaluate(rightOf)).toBeLessThan(await page.getByRole('group').first().evaluate(rightOf));
+  const fulfill = (route: Route, results: object[]) =>
+    route.fulfill({ json: { total: 1, limit: 20, cursor: { next: null, previous: null, current: '' }, results } });
   await page.route('**/deliveries?*', (route) => {
     const apply = [1_000_001, 1_000_002, 1_000_003].map((height) => ({ height, block_id: '0x00' }));
     const attempt = { status_code: null, error: 'connect ECONNREFUSED', duration_ms: 3 };
     const delivery = { id: 'evt_0', state: 'failed', apply, rollback: [], last_attempt: attempt, attempt_count: 1 };
-    const results = [{ ...delivery, reason: 'live', body_bytes: 9, created_at: 1_700_000_000 }];
-    return route.fulfill({
-      json: { total: 1, limit: 20, cursor: { next: null, previous: null, current: '' }, results },
-    });
+    return fulfill(route, [{ ...delivery, reason: 'live', body_bytes: 9, created_at: 1_700_000_000 }]);
   });
   await follow(page, `/hooks/${id}`);
   await page.getByRole('link', { name: '1,000,001, 1,000,002, 1,000,003' }).waitFor();
   expect(await overflow(page)).toBe(0);
   await page.route('**/backfills?*', (route) => {
     const heights = { from_height: 1_000_001, to_height: 1_009_999, next_height: 1_005_000 };
-    const job = {
-      id: 'job',
-      state: 'running',
-      dry_run: true,
-      ...heights,
-      matched_blocks: 7,
-      created_at: 1_700_000_000,
-    };
-    const results = [{ ...job, deliveries: { delivered: 5 } }];
-    return route.fulfill({
-      json: { total: 1, limit: 20, cursor: { next: null, previous: null, current: '' }, results },
-    });
+    const job = { id: 'job', state: 'running', dry_run: true, ...heights, matched_blocks: 7 };
+    return fulfill(route, [{ ...job, created_at: 1_700_000_000, deliveries: { delivered: 5 } }]);
   });
   await page.getByRole('link', { name: 'Backfills' }).click();
   await page.getByText('1,000,001 to 1,009,999').waitFor();
@@ -1379,8 +1291,7 @@ browserTest('the form of a chainhook, and deliveries of several blocks, fit a ph
 
 browserTest('managing chainhooks needs a key unless access is open', async () => {
   await using closed = await serving({ hookTargets: OPEN.hookTargets });
-  await using visited = await visit(`${closed.api}/hooks`);
-  const { page } = visited;
+  const { page } = await openPage(`${closed.api}/hooks`);
   await page.getByLabel('API key').fill('no key of this server');
   await page.getByRole('button', { name: 'Sign in' }).click();
   await page.getByRole('alert').waitFor();
@@ -1406,20 +1317,12 @@ const attacksIn = (page: Page): Promise<object> =>
 
 browserTest('hostile texts from the chain are shown as plain text', async () => {
   const paths = [
-    '/',
-    '/transactions',
-    `/transactions/${deployed.id}`,
-    `/transactions/${sent.id}`,
-    `/transactions/${failed.id}`,
-    `/contracts/${CONTRACT}`,
-    `/contracts/${CONTRACT}?tab=functions`,
-    `/contracts/${CONTRACT}?tab=logs`,
-    `/contracts/${CONTRACT}?tab=deployer`,
-    `/principals/${alice.address}?tab=sent`,
+    ...['/', '/transactions', `/transactions/${deployed.id}`, `/transactions/${sent.id}`, `/transactions/${failed.id}`],
+    ...[`/contracts/${CONTRACT}`, `/contracts/${CONTRACT}?tab=functions`, `/contracts/${CONTRACT}?tab=logs`],
+    ...[`/contracts/${CONTRACT}?tab=deployer`, `/principals/${alice.address}?tab=sent`],
     `/principals/${bob.address}?tab=tokens`,
   ];
-  await using visited = await visit(hostile.api);
-  const { page, complaints } = visited;
+  const { page, complaints } = await openPage(hostile.api);
   for (const path of paths) {
     await follow(page, path);
     await loaded(page);
@@ -1459,8 +1362,7 @@ browserTest("a form for a contract's interface reads values through the node", a
   using node = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: (request) => answerRpc(served(chain), request) });
   await using ownServer = await serving({ nodeRpc: node.url.origin });
   await postEvents([chain.genesis(), ...chain.mine(null, { newTenure: true }).events], ownServer.events);
-  await using visited = await visit(`${ownServer.api}/contracts/${BNS}?tab=read`);
-  const { page, complaints } = visited;
+  const { page, complaints } = await openPage(`${ownServer.api}/contracts/${BNS}?tab=read`);
   const result = page.getByRole('region', { name: 'Result' });
   await page.getByLabel('Function or data').selectOption('can-name-be-registered');
   await page.getByRole('textbox', { name: /^namespace\b/ }).fill('btc');
@@ -1525,16 +1427,14 @@ browserTest("a form for a contract's interface reads values through the node", a
 });
 
 browserTest('a contract page shows a message if the node is unreachable', async () => {
-  await using visited = await visit(`${server.api}/contracts/${BNS}?tab=read`);
-  const { page } = visited;
+  const { page } = await openPage(`${server.api}/contracts/${BNS}?tab=read`);
   await page.getByRole('alert').getByText('The node reads contracts, and it can’t be reached now.').waitFor();
   await page.getByRole('button', { name: 'Try again' }).waitFor();
   await expectAccessible(page);
 });
 
 browserTest('logs are a table of their fields, and each log can be expanded', async () => {
-  await using visited = await visit(`${hostile.api}/contracts/${CONTRACT}?tab=logs`);
-  const { page, complaints } = visited;
+  const { page, complaints } = await openPage(`${hostile.api}/contracts/${CONTRACT}?tab=logs`);
   const table = page.getByRole('table', { name: 'Logs' });
   await table.waitFor();
   expect(await table.getByRole('columnheader').allTextContents()).toEqual([

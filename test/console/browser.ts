@@ -1,6 +1,6 @@
 /** A real Chromium for the console's tests: one for each file. Without Chromium, the tests are skipped. */
 
-import { afterAll, expect, test } from 'bun:test';
+import { afterAll, expect, onTestFinished, test } from 'bun:test';
 import axe from 'axe-core/axe.min.js' with { type: 'text' };
 import { type Browser, type BrowserContextOptions, type ConsoleMessage, chromium, type Page } from 'playwright-core';
 import { lazy } from '../../src/base/cache.ts';
@@ -15,13 +15,8 @@ const executablePath = NAMES.map((name) => Bun.which(name)).find((path) => path 
  * The browser's sandbox needs rights that root in a container lacks. The other flags keep the browser off the network.
  */
 const FLAGS = [
-  '--no-sandbox',
-  '--disable-gpu',
-  '--disable-quic',
-  '--no-first-run',
-  '--disable-background-networking',
-  '--disable-component-update',
-  '--disable-sync',
+  ...['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking'],
+  ...['--disable-component-update', '--disable-sync'],
 ];
 
 /** True if the tests in the browser run. */
@@ -113,6 +108,18 @@ export async function visit(url: string): Promise<Visit> {
     await page.goto('about:blank');
   });
 }
+
+/** A visit that ends with the test that makes it. */
+async function forTest(visiting: Promise<Visit>): Promise<Visit> {
+  const visited = await visiting;
+  onTestFinished(() => visited[Symbol.asyncDispose]());
+  return visited;
+}
+
+/** Opens a URL in the window that all tests share, until the end of the test. */
+export const openPage = (url: string): Promise<Visit> => forTest(visit(url));
+/** Opens a URL in a new window, until the end of the test. */
+export const openPageAfresh = (url: string): Promise<Visit> => forTest(visitAfresh(url));
 
 async function opened(page: Page, url: string, end: () => Promise<void>): Promise<Visit> {
   const complaints: string[] = [];

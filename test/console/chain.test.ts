@@ -111,6 +111,7 @@ import {
   plainText,
   sentence,
 } from '../../src/console/app/chain/transaction.ts';
+import type { PageName } from '../../src/console/page-paths.ts';
 import { type FilterType, filterSchemas } from '../../src/hooks/definition/filter-schemas.ts';
 import { assertProperty, character } from '../support/property.ts';
 
@@ -127,38 +128,23 @@ const transferOf = (fields: object = {}): Transaction =>
   });
 
 describe('the sentence about a transaction', () => {
-  const text = (transaction: Transaction) => plainText(sentence(transaction));
-
-  test('describes a mined, a pending and a dropped transfer', () => {
-    expect(text(transferOf())).toBe('SP2J6…V9EJ7 sent 10 STX to SP000…6VF78; fee 0.003 STX.');
-    expect(text(transferOf({ tx_status: 'pending' }))).toStartWith('SP2J6…V9EJ7 wants to send 10 STX to ');
-    expect(text(transferOf({ tx_status: 'dropped_replace_by_fee' }))).toStartWith('SP2J6…V9EJ7 tried to send 10 STX');
-  });
-
-  test('describes a failed call with a sponsor', () => {
-    const call = transaction({
-      tx_type: 'contract_call',
-      tx_status: 'abort_by_response',
-      sponsor_address: RECIPIENT,
-      contract_call: { contract_id: `${SENDER}.pool`, function_name: 'join' },
-    });
-    expect(text(call)).toBe(
+  const call = { contract_id: `${SENDER}.pool`, function_name: 'join' };
+  const failedCall = { tx_type: 'contract_call', tx_status: 'abort_by_response', sponsor_address: RECIPIENT };
+  const genesis = { fee_rate: '0', token_transfer: { recipient_address: SENDER, amount: '0', memo: '0x' } };
+  const tenure = { tx_type: 'tenure_change', fee_rate: '0', tenure_change_payload: { cause: 'block_found' } };
+  test.each<[what: string, transaction: Transaction, text: string]>([
+    ['a mined transfer', transferOf(), 'SP2J6…V9EJ7 sent 10 STX to SP000…6VF78; fee 0.003 STX.'],
+    ['a pending one', transferOf({ tx_status: 'pending' }), 'SP2J6…V9EJ7 wants to send 10 STX to '],
+    ['a dropped one', transferOf({ tx_status: 'dropped_replace_by_fee' }), 'SP2J6…V9EJ7 tried to send 10 STX'],
+    [
+      'a failed call with a sponsor',
+      transaction({ ...failedCall, contract_call: call }),
       'SP2J6…V9EJ7 called SP2J6…V9EJ7.pool::join, which failed; fee 0.003 STX, paid by SP000…6VF78.',
-    );
-  });
-
-  test('describes a transfer in the genesis block without an amount', () => {
-    const fields = { fee_rate: '0', token_transfer: { recipient_address: SENDER, amount: '0', memo: '0x' } };
-    expect(text(transferOf(fields))).toBe('The genesis block gave the first accounts their balances.');
-  });
-
-  test('describes a tenure change without a fee', () => {
-    const change = transaction({
-      tx_type: 'tenure_change',
-      fee_rate: '0',
-      tenure_change_payload: { cause: 'block_found' },
-    });
-    expect(text(change)).toBe('The miner SP2J6…V9EJ7 began a tenure for a new Bitcoin block.');
+    ],
+    ['the genesis block', transferOf(genesis), 'The genesis block gave the first accounts their balances.'],
+    ['a tenure change', transaction(tenure), 'The miner SP2J6…V9EJ7 began a tenure for a new Bitcoin block.'],
+  ])('describes %s', (_, transaction, text) => {
+    expect(plainText(sentence(transaction))).toStartWith(text);
   });
 });
 
@@ -166,16 +152,9 @@ describe('Clarity source', () => {
   test('splits into tokens that join to the same text', () => {
     assertProperty(
       fc.property(fc.string({ unit: character }), (text) => {
-        expect(
-          tokenize(text)
-            .map((token) => token.text)
-            .join(''),
-        ).toBe(text);
-        expect(
-          tokenLines(text)
-            .map((line) => line.map((token) => token.text).join(''))
-            .join('\n'),
-        ).toBe(text);
+        const joined = (tokens: readonly { text: string }[]) => tokens.map((token) => token.text).join('');
+        expect(joined(tokenize(text))).toBe(text);
+        expect(tokenLines(text).map(joined).join('\n')).toBe(text);
       }),
       { always: 'any text is taken apart and put together', cases: 200 },
     );
@@ -255,12 +234,8 @@ describe('Clarity source', () => {
 
 describe('post-conditions', () => {
   const origin = { type_id: 'principal_origin' };
-  const stx = {
-    type: 'stx',
-    condition_code: 'sent_less_than_or_equal_to',
-    amount: '5',
-    principal: origin,
-  } as PostCondition;
+  const atMost = 'sent_less_than_or_equal_to';
+  const stx = { type: 'stx', condition_code: atMost, amount: '5', principal: origin } as PostCondition;
   const token = {
     type: 'fungible',
     condition_code: 'sent_equal_to',
@@ -270,18 +245,10 @@ describe('post-conditions', () => {
   } as PostCondition;
 
   test('are described in words', () => {
-    expect(describeCondition(stx)).toEqual({
-      principal: null,
-      rule: 'must send at most 0.000005 STX',
-      amount: null,
-      asset: null,
-      value: null,
-    });
-    expect(describeCondition(token)).toMatchObject({
-      rule: 'must send exactly',
-      amount: '7000',
-      asset: `${SENDER}.pool::coin`,
-    });
+    const none = { principal: null, amount: null, asset: null, value: null };
+    expect(describeCondition(stx)).toEqual({ ...none, rule: 'must send at most 0.000005 STX' });
+    const asset = `${SENDER}.pool::coin`;
+    expect(describeCondition(token)).toMatchObject({ rule: 'must send exactly', amount: '7000', asset });
   });
 
   test("the failed one is found by the node's reason, or if it is the only one", () => {
@@ -339,10 +306,9 @@ describe('the chainhook form', () => {
     expect(fieldTitle('action.url')).toBe('URL of the receiver');
     expect(fieldTitle('filters.events.1.asset_identifier')).toBe('Filter 2: Asset identifier');
     expect(fieldTitle('filters.events')).toBe('filters.events');
-    expect(mistakeIn('Invalid request body: options.expire_after_occurrences must be an integer')).toEqual({
-      path: 'options.expire_after_occurrences',
-      message: 'must be an integer',
-    });
+    const path = 'options.expire_after_occurrences';
+    const message = 'must be an integer';
+    expect(mistakeIn(`Invalid request body: ${path} ${message}`)).toEqual({ path, message });
     expect(mistakeIn('The server does not answer.')).toBeNull();
   });
 
@@ -438,16 +404,7 @@ describe('formats', () => {
   });
 
   test('converts a typed amount of STX to micro-STX exactly', () => {
-    const amounts = [
-      '1',
-      '0',
-      '0.0',
-      '1.',
-      '.5',
-      '1.5',
-      ' 1,234.50000000 ',
-      '340282366920938463463374607431768.211455',
-    ];
+    const amounts = ['1', '0', '0.0', '1.', '.5', '1.5', ' 1,234.50000000 ', decimalText(2n ** 128n - 1n, 6)];
     const micro = ['1000000', '0', '0', '1000000', '500000', '1500000', '1234500000', String(2n ** 128n - 1n)];
     expect(amounts.map(toMicroStx)).toEqual(micro);
     assertProperty(
@@ -458,11 +415,8 @@ describe('formats', () => {
     );
   });
 
-  test.each(['', '1,5', "1'000", '1,0000', '-1', '.', '1e3', '0x10', '0.0000001'])(
-    'rejects the amount “%s”',
-    (typed) => {
-      expect(toMicroStx(typed)).toBeNull();
-    },
+  test.each(['', '1,5', "1'000", '1,0000', '-1', '.', '1e3', '0x10', '0.0000001'])('rejects the amount “%s”', (typed) =>
+    expect(toMicroStx(typed)).toBeNull(),
   );
 
   test('shows a memo as text without trailing zeros, or null', () => {
@@ -560,17 +514,10 @@ describe('charts', () => {
   });
 
   test('show the seconds between blocks, and round times', () => {
-    expect((['hour', 'days', 'years'] as const).map((scale) => timeLabel(1_795_305_600, scale))).toEqual([
-      '00:00',
-      '11-22',
-      '2026-11',
-    ]);
-    expect([[0, 3_600], [0, 40 * 86_400], [0, 400 * 86_400], []].map(scaleOf)).toEqual([
-      'hour',
-      'days',
-      'years',
-      'hour',
-    ]);
+    const scales = ['hour', 'days', 'years'] as const;
+    expect(scales.map((scale) => timeLabel(1_795_305_600, scale))).toEqual(['00:00', '11-22', '2026-11']);
+    const ranges = [[0, 3_600], [0, 40 * 86_400], [0, 400 * 86_400], []];
+    expect(ranges.map(scaleOf)).toEqual([...scales, 'hour']);
   });
 });
 
@@ -598,31 +545,24 @@ describe("the chain's state", () => {
   });
 
   test('shows heights and the remaining time while the index catches up', () => {
-    expect(words('catching_up', [45_000, 200_000, HOUR], 1_550)).toBe(
-      'wait | Catching up | 45,000 of 200,000, 25 min 50 s left',
-    );
+    const behind = 'wait | Catching up | 45,000 of 200,000, 25 min 50 s left';
+    expect(words('catching_up', [45_000, 200_000, HOUR], 1_550)).toBe(behind);
     expect(words('starting', [45_000, 200_000, HOUR])).toBe('wait | Starting | 45,000 of 200,000');
     // A host of a cluster lacks entries of the log.
     expect(words('catching_up', [60, 60, 5])).toBe('wait | Catching up');
   });
 
   test('names the network', () => {
-    expect([1, 0x8000_0000, 0x100, null].map((id) => networkName(id))).toEqual([
-      ...['Mainnet', 'Testnet', 'Chain 0x00000100', null],
-    ]);
+    const names = ['Mainnet', 'Testnet', 'Chain 0x00000100', null];
+    expect([1, 0x8000_0000, 0x100, null].map((id) => networkName(id))).toEqual(names);
     expect(networkName(0x8000_0000, true)).toBe('Devnet');
   });
 
   test("uses the server's words for every other state", () => {
     const others = serverStates.filter((state) => !['live', 'catching_up', 'starting'].includes(state));
     expect(others.map((state) => words(state, [null, null, null]))).toEqual([
-      'bad | Cannot write',
-      'bad | Cannot read',
-      'bad | Wrong chain',
-      'wait | Waiting for the node',
-      'wait | Waiting for the first event',
-      'bad | Stuck',
-      'bad | Stale',
+      ...['bad | Cannot write', 'bad | Cannot read', 'bad | Wrong chain', 'wait | Waiting for the node'],
+      ...['wait | Waiting for the first event', 'bad | Stuck', 'bad | Stale'],
     ]);
     for (const state of serverStates) expect(stateTitle(state).toLowerCase()).toBe(stateWords(state));
     expect(chainState(null, false).word).toBe('Connecting…');
@@ -663,15 +603,13 @@ describe('the steps to the first block', () => {
 
   test('continue with the observer, then wait for events', () => {
     const state = 'waiting_for_the_first_event';
-    expect(steps({ state, node })).toEqual([
-      ...['Node done', 'Chain done', 'Height done', 'Observer now', 'Events later'],
-    ]);
+    const waiting = ['Node done', 'Chain done', 'Height done', 'Observer now', 'Events later'];
+    expect(steps({ state, node })).toEqual(waiting);
     expect(steps({ state, node, observer: null }).slice(3)).toEqual(['Observer done', 'Events now']);
     expect(steps({ state, node, events: null }).slice(2)).toEqual(['Height done', 'Events now']);
     const events = { endpoint: '127.0.0.1:3700', last_received_at: 1_700_000_000 };
-    expect(steps({ state: 'starting', node, events, observer: null }).filter((step) => !step.endsWith('done'))).toEqual(
-      [],
-    );
+    const all = steps({ state: 'starting', node, events, observer: null });
+    expect(all.filter((step) => !step.endsWith('done'))).toEqual([]);
   });
 
   test('stop at the chain if the node belongs to another one', () => {
@@ -679,178 +617,123 @@ describe('the steps to the first block', () => {
   });
 });
 
-test('an error shows its message, and a chainhook error its field and rule', () => {
-  const [badRequest, notFound] = [400, 404];
-  const details = 'action.url is not allowed: the address is private';
-  expect(messageOf({ error: 'Invalid request body', details }, badRequest)).toBe(`Invalid request body: ${details}`);
-  expect(messageOf({ message: 'Block not found', error: 'Not Found', statusCode: notFound }, notFound)).toBe(
-    'Block not found',
-  );
-  expect(messageOf({ message: 'body/until_height must be > 5' }, badRequest)).toBe('Until height must be > 5');
-  expect(messageOf({ message: 'body/arguments/1 must be a literal' }, badRequest)).toBe(
-    'Arguments 1 must be a literal',
-  );
-  const mistyped = 'invalid STX address in body/address: its checksum is wrong';
-  expect(messageOf({ message: mistyped }, badRequest)).toBe('Invalid STX address in Address: its checksum is wrong');
-  expect(messageOf({ message: 'body/amount must be a whole number, as text' }, badRequest)).toBe(
-    'Amount must be a whole number',
-  );
-  expect(messageOf({ error: 'cannot find block by height' }, notFound)).toBe('cannot find block by height');
-  const withoutText = 'The server answered with status 502.';
-  expect([undefined, {}, { message: 1 }, 'text'].map((body) => messageOf(body, 502))).toEqual(
-    Array(4).fill(withoutText),
-  );
+const details = 'action.url is not allowed: the address is private';
+const notFound = { message: 'Block not found', error: 'Not Found', statusCode: 404 };
+
+test.each<[shown: string, body: unknown]>([
+  [`Invalid request body: ${details}`, { error: 'Invalid request body', details }],
+  ['Block not found', notFound],
+  ['cannot find block by height', { error: 'cannot find block by height' }],
+  ['Until height must be > 5', { message: 'body/until_height must be > 5' }],
+  ['Arguments 1 must be a literal', { message: 'body/arguments/1 must be a literal' }],
+  ['Amount must be a whole number', { message: 'body/amount must be a whole number, as text' }],
+  ['Invalid STX address in Address: a mistake', { message: 'invalid STX address in body/address: a mistake' }],
+  ...[undefined, {}, { message: 1 }, 'text'].map((body): [string, unknown] => [
+    'The server answered with status 502.',
+    body,
+  ]),
+])('“%s” is the text of an error with the body %j', (shown, body) => {
+  expect(messageOf(body, 502)).toBe(shown);
 });
 
 test('the path of a request has its parameters, a list as repeated keys, and nothing for null', () => {
-  const params = {
-    asset_identifier: 'SP1.a::b',
-    limit: 50,
-    cursor: null,
-    status: ['success', 'unknown'],
-    to: undefined,
-  };
-  expect(urlOf('/v3/tokens/{asset_identifier}/holders', params)).toBe(
-    '/v3/tokens/SP1.a%3A%3Ab/holders?limit=50&status=success&status=unknown',
-  );
+  const params = { asset: 'SP1.a::b', limit: 50, cursor: null, status: ['success', 'unknown'], to: undefined };
+  const url = '/tokens/SP1.a%3A%3Ab/holders?limit=50&status=success&status=unknown';
+  expect(urlOf('/tokens/{asset}/holders', params)).toBe(url);
   expect(urlOf('/v3/names/{name}', { name: '$&?' })).toBe('/v3/names/%24%26%3F');
   expect(urlOf('/extended', {})).toBe('/extended');
 });
 
-test("a chainhook's health names the most important problem first", () => {
-  const well = {
-    status: 'streaming',
-    enabled: true,
-    consecutive_failures: 0,
-    lag_blocks: 0,
-    interrupted_reason: null,
-    paused_reason: null,
-    last_error: null,
-    failing_delivery: null,
-    last_failed_at: null,
-    next_attempt_at: null,
-    pending_deliveries: 0,
-  } as Hook['status'];
-  const words = (status: Partial<Hook['status']>): string => healthOf({ status: { ...well, ...status } } as Hook).word;
-  expect(words({})).toBe('Healthy');
-  expect(words({ paused_reason: 'secret_unreadable' })).toBe('Secret unreadable');
-  expect(words({ paused_reason: 'secret_unreadable', lag_blocks: 3, consecutive_failures: 2 })).toBe(
-    'Secret unreadable',
-  );
-  expect(words({ paused_reason: 'secret_unreadable', status: 'interrupted' })).toBe('Interrupted');
-  expect(words({ enabled: false })).toBe('Disabled');
-  expect(words({ consecutive_failures: 2 })).toBe('Failing');
-  expect(words({ failing_delivery: 'msg_1' })).toBe('Failing');
-  expect(words({ lag_blocks: 3 })).toBe('Catching up');
+/** A chainhook in good health, except for some fields of its status. */
+function hookWith(fields: Partial<Hook['status']>, uuid = 'a'): Hook {
+  const none = { interrupted_reason: null, paused_reason: null, last_error: null, failing_delivery: null };
+  const counts = { consecutive_failures: 0, lag_blocks: 0, pending_deliveries: 0 };
+  const times = { last_failed_at: null, next_attempt_at: null };
+  return { uuid, status: { status: 'streaming', enabled: true, ...none, ...counts, ...times, ...fields } } as Hook;
+}
+
+test.each<[word: string, status: Partial<Hook['status']>]>([
+  ['Healthy', {}],
+  ['Secret unreadable', { paused_reason: 'secret_unreadable' }],
+  ['Secret unreadable', { paused_reason: 'secret_unreadable', lag_blocks: 3, consecutive_failures: 2 }],
+  ['Interrupted', { paused_reason: 'secret_unreadable', status: 'interrupted' }],
+  ['Disabled', { enabled: false }],
+  ['Failing', { consecutive_failures: 2 }],
+  ['Failing', { failing_delivery: 'msg_1' }],
+  ['Catching up', { lag_blocks: 3 }],
+])("“%s” is a chainhook's most important problem if it has %j", (word, status) => {
+  expect(healthOf(hookWith(status)).word).toBe(word);
 });
 
 test('a disabled or expired chainhook has missed the blocks since then, unless it continues where it stopped', () => {
-  const missed = (status: object) =>
-    missedBlocksOf({
-      status: { status: 'streaming', enabled: false, paused_reason: null, lag_blocks: 3, ...status },
-    } as Hook);
+  const missed = (status: Partial<Hook['status']>) =>
+    missedBlocksOf(hookWith({ enabled: false, lag_blocks: 3, ...status }));
   expect([missed({}), missed({ status: 'expired' })]).toEqual([3, 3]);
-  expect([{ enabled: true }, { status: 'interrupted' }, { paused_reason: 'log_restored' }].map(missed)).toEqual([
-    0, 0, 0,
-  ]);
+  const continuing = [{ enabled: true }, { status: 'interrupted' }, { paused_reason: 'log_restored' }] as const;
+  expect(continuing.map(missed)).toEqual([0, 0, 0]);
 });
 
 test('a failing chainhook shows the reason, the next retry and the waiting deliveries', () => {
-  const hook = (uuid: string, status: object): Hook =>
-    ({
-      uuid,
-      status: {
-        status: 'streaming',
-        enabled: true,
-        consecutive_failures: 0,
-        lag_blocks: 0,
-        pending_deliveries: 0,
-        interrupted_reason: null,
-        paused_reason: null,
-        failing_delivery: null,
-        last_error: null,
-        next_attempt_at: null,
-        ...status,
-      },
-    }) as Hook;
-  const well = hook('a', {});
-  const failing = hook('b', {
-    consecutive_failures: 3,
-    last_error: 'status 503: \u202edatabase is locked',
-    pending_deliveries: 13,
-    next_attempt_at: 1_000,
-  });
-  const interrupted = hook('c', {
-    status: 'interrupted',
-    enabled: false,
-    interrupted_reason: 'it is gone',
-    pending_deliveries: 2,
-  });
-  expect([well, failing, interrupted].map((item) => failureLine(item, 740))).toEqual([
+  const last_error = 'status 503: \u202edatabase is locked';
+  const failing = { consecutive_failures: 3, last_error, pending_deliveries: 13, next_attempt_at: 1_000 };
+  const gone = { enabled: false, interrupted_reason: 'it is gone', pending_deliveries: 2 };
+  const hooks = [hookWith({}), hookWith(failing, 'b'), hookWith({ ...gone, status: 'interrupted' }, 'c')];
+  expect(hooks.map((item) => failureLine(item, 740))).toEqual([
     null,
     'status 503: \\u{202e}database is locked; next attempt in 4 min 20 s',
     'it is gone',
   ]);
-  expect([failing, interrupted].map(waitingDeliveriesText)).toEqual([
-    '12 more deliveries wait behind it',
-    '1 more delivery waits behind it',
-  ]);
+  const waiting = ['12 more deliveries wait behind it', '1 more delivery waits behind it'];
+  expect(hooks.slice(1).map(waitingDeliveriesText)).toEqual(waiting);
 });
 
 test('an address of another network than the chain gets a note', () => {
   const testnet = 'ST1PQHQKV0RJXZFY1DGX8MNSNYVE3VGZJSRTPGZGM.pool';
-  expect(networkMistake(SENDER, 0x8000_0000)).toBe(
-    'This is an address of mainnet, and this server has the chain of a testnet.',
-  );
-  expect(networkMistake(testnet, 1)).toBe('This is an address of testnet, and this server has the chain of mainnet.');
-  expect([networkMistake(SENDER, 1), networkMistake(testnet, 0x8000_0000), networkMistake(testnet, null)]).toEqual([
-    null,
-    null,
-    null,
-  ]);
+  const ofMainnet = 'This is an address of mainnet, and this server has the chain of a testnet.';
+  const ofTestnet = 'This is an address of testnet, and this server has the chain of mainnet.';
+  expect([1, 0x8000_0000].map((chain) => networkMistake(SENDER, chain))).toEqual([null, ofMainnet]);
+  expect([1, 0x8000_0000, null].map((chain) => networkMistake(testnet, chain))).toEqual([ofTestnet, null, null]);
 });
 
 describe("a value in a page's path", () => {
-  test('gets an error in words if it is invalid', () => {
-    expect(pathMistake('principal', { id: 'SPNOPE' })).toBe(
-      'This is not a valid Stacks address: SPNOPE. An address begins with SP, SM, ST or SN, and has 28 to 41 digits and capital letters without I, L, O and U.',
-    );
-    expect(pathMistake('fork', { hash: '0x12' })).toBe(
-      'This is not a valid block hash: 0x12. The hash of a block has 64 hexadecimal digits.',
-    );
-    expect(pathMistake('contract', { id: SENDER })).toStartWith(`This is not a valid contract: ${SENDER}. `);
-    expect(pathMistake('transaction', { id: '0x12' })).toStartWith('This is not a valid transaction id: 0x12. ');
-    for (const page of ['hook', 'editHook', 'delivery'] as const)
-      expect(pathMistake(page, { id: 'mine' })).toStartWith('This is not a valid chainhook id: mine. ');
-    expect(pathMistake('block', { id: 'tip' })).toStartWith('This is not a valid block: tip. ');
-    expect(pathMistake('token', { asset: `${SENDER}.coin` })).toStartWith(
-      `This is not a valid token: ${SENDER}.coin. `,
-    );
-    const mistyped = SENDER.replace('J6ZY', 'J6ZZ');
-    const message = `This is not a valid Stacks address: ${mistyped}. Its checksum is wrong, so a character may be mistyped.`;
-    expect([
-      pathMistake('principal', { id: mistyped }),
-      pathMistake('contract', { id: `${mistyped}.coin` }),
-      pathMistake('token', { asset: `${mistyped}.coin::coin` }),
-    ]).toEqual([message, message, message]);
+  const mistyped = SENDER.replace('J6ZY', 'J6ZZ');
+  const wrong = `Stacks address: ${mistyped}. Its checksum is wrong, so a character may be mistyped.`;
+  const hash = 'ab'.repeat(32);
+
+  test.each<[problem: string, page: PageName, params: Record<string, string>]>([
+    ['Stacks address: SPNOPE. An address begins with SP, SM, ST or SN, and has 28', 'principal', { id: 'SPNOPE' }],
+    ['block hash: 0x12. The hash of a block has 64 hexadecimal digits.', 'fork', { hash: '0x12' }],
+    [`contract: ${SENDER}. `, 'contract', { id: SENDER }],
+    ['transaction id: 0x12. ', 'transaction', { id: '0x12' }],
+    ...(['hook', 'editHook', 'delivery'] as const).map((page): [string, PageName, Record<string, string>] => [
+      'chainhook id: mine. ',
+      page,
+      { id: 'mine' },
+    ]),
+    ['block: tip. ', 'block', { id: 'tip' }],
+    [`token: ${SENDER}.coin. `, 'token', { asset: `${SENDER}.coin` }],
+    [wrong, 'principal', { id: mistyped }],
+    [wrong, 'contract', { id: `${mistyped}.coin` }],
+    [wrong, 'token', { asset: `${mistyped}.coin::coin` }],
+  ])('is not a valid %s', (problem, page, params) => {
+    expect(pathMistake(page, params)).toStartWith(`This is not a valid ${problem}`);
   });
 
-  test('is left to the API if its form is valid', () => {
-    const hash = 'ab'.repeat(32);
-    expect([
-      pathMistake('principal', { id: SENDER }),
-      pathMistake('contract', { id: `${SENDER}.pool` }),
-      pathMistake('hook', { id: '2d0a6d68-b2c0-4065-a90f-90505923289d' }),
-      pathMistake('token', { asset: `${SENDER}.pool::coin` }),
-      pathMistake('nft', { asset: `${SENDER}.pool::coin`, value: '0x01' }),
-      pathMistake('transaction', { id: hash }),
-      pathMistake('block', { id: `0x${hash}` }),
-      pathMistake('bitcoinBlock', { id: '12' }),
-      pathMistake('bitcoinAddress', { address: 'mhYeZXrSEuyf2wbJ14qZ2apG7ofMLDj9Ss' }),
-      pathMistake('bitcoinAddress', { address: 'bc1qrp33g0q5c5txsp9arysrx4k6zdkfs4nce4xj0gdcccefvpysxf3qccfmv3' }),
-      pathMistake('name', { name: 'anything' }),
-      pathMistake('overview', {}),
-    ]).toEqual(Array(12).fill(null));
+  test.each<[page: PageName, params: Record<string, string>]>([
+    ['principal', { id: SENDER }],
+    ['contract', { id: `${SENDER}.pool` }],
+    ['hook', { id: '2d0a6d68-b2c0-4065-a90f-90505923289d' }],
+    ['token', { asset: `${SENDER}.pool::coin` }],
+    ['nft', { asset: `${SENDER}.pool::coin`, value: '0x01' }],
+    ['transaction', { id: hash }],
+    ['block', { id: `0x${hash}` }],
+    ['bitcoinBlock', { id: '12' }],
+    ['bitcoinAddress', { address: 'mhYeZXrSEuyf2wbJ14qZ2apG7ofMLDj9Ss' }],
+    ['bitcoinAddress', { address: 'bc1qrp33g0q5c5txsp9arysrx4k6zdkfs4nce4xj0gdcccefvpysxf3qccfmv3' }],
+    ['name', { name: 'anything' }],
+    ['overview', {}],
+  ])('of the page %s is left to the API if its form is valid: %j', (page, params) => {
+    expect(pathMistake(page, params)).toBeNull();
   });
 });
 
@@ -861,21 +744,14 @@ test('a token is labelled by its number, or by the ends of another value', () =>
   expect([tokenLabel('u1'), tokenLabel('abc')]).toEqual(['u1', 'abc']);
 });
 
-test('the role of a principal is followed by the sender, unless the principal is the sender', () => {
-  const roles = [
-    ['sender', '-1'],
-    ['sponsor', '-1'],
-    ['affected', '0'],
-    ['affected', '-1'],
-    ['affected', '1'],
-  ] as const;
-  expect(roles.map(([involvement, net]) => directionOf(involvement, net))).toEqual([
-    'Out',
-    'Sponsored for',
-    'Involved by',
-    'Out by',
-    'In from',
-  ]);
+test.each<[role: string, ...Parameters<typeof directionOf>]>([
+  ['Out', 'sender', '-1'],
+  ['Sponsored for', 'sponsor', '-1'],
+  ['Involved by', 'affected', '0'],
+  ['Out by', 'affected', '-1'],
+  ['In from', 'affected', '1'],
+])('“%s” is the role of a principal that is the %s and got %s', (role, involvement, net) => {
+  expect(directionOf(involvement, net)).toBe(role);
 });
 
 test("a token's unit comes only from its own contract, and only if it is readable", () => {
@@ -970,19 +846,10 @@ describe('expected blocks', () => {
   });
 
   test('have a name in a sentence, and give a sentence about their absence', () => {
-    expect([1, 2, 4].map(expectedBlockText)).toEqual([
-      'the next block',
-      'the block after 1 other',
-      'the block after 3 others',
-    ]);
-    const projection: Projection = {
-      total: 30_000,
-      considered: 20_000,
-      estimated: 0,
-      blocks: [],
-      beyond: 1,
-      waiting: { nonce: 2, balance: 1 },
-    };
+    const names = ['the next block', 'the block after 1 other', 'the block after 3 others'];
+    expect([1, 2, 4].map(expectedBlockText)).toEqual(names);
+    const counts = { total: 30_000, considered: 20_000, estimated: 0, beyond: 1 };
+    const projection: Projection = { ...counts, blocks: [], waiting: { nonce: 2, balance: 1 } };
     expect(projectionNotes(projection)).toEqual([
       '1 transaction would be in later blocks.',
       '2 transactions can’t be mined before another with a lower nonce.',
@@ -991,40 +858,39 @@ describe('expected blocks', () => {
     ]);
     const none = { ...projection, total: 0, considered: 0, beyond: 0, waiting: { nonce: 0, balance: 0 } };
     expect(projectionNotes(none)).toEqual([]);
-    expect([noBlockText(projection), noBlockText(none)]).toEqual([
-      'No pending transaction can be mined yet.',
-      'No transaction is pending.',
-    ]);
+    const missing = ['No pending transaction can be mined yet.', 'No transaction is pending.'];
+    expect([noBlockText(projection), noBlockText(none)]).toEqual(missing);
   });
 });
 
 describe('SQL results', () => {
-  const address = 'SP000000000000000000002Q6VF78';
+  const address = RECIPIENT;
   const hash = `0x${'5a'.repeat(32)}`;
 
-  test('link values to their pages', () => {
-    expect(pageOf('sender', address)).toEqual({ page: 'principal', params: { id: address } });
-    expect(pageOf('anything', `${address}.pox-4`)).toEqual({ page: 'contract', params: { id: `${address}.pox-4` } });
-    expect(pageOf('asset_identifier', `${address}.t::coin`)).toEqual({
-      page: 'token',
-      params: { asset: `${address}.t::coin` },
-    });
-    expect(pageOf('replaced_by_tx_id', hash)).toEqual({ page: 'transaction', params: { id: hash } });
-    expect(pageOf('index_block_hash', hash)).toEqual({ page: 'block', params: { id: hash } });
-    expect(pageOf('burn_block_hash', hash)).toEqual({ page: 'bitcoinBlock', params: { id: hash } });
-    expect(pageOf('block_height', 7)).toEqual({ page: 'block', params: { id: '7' } });
-    expect(pageOf('burn_block_height', 7)).toEqual({ page: 'bitcoinBlock', params: { id: '7' } });
-    for (const [column, value] of [
-      ['miner_tx_id', hash],
-      ['memo', hash],
-      ['fee', 7],
-      ['block_height', 1.5],
-      ['block_height', '7'],
-      ['sender', 'javascript:alert(1)'],
-      ['sender', `${address}.a b`],
-      ['tx_id', null],
-    ] as const)
-      expect([column, pageOf(column, value)]).toEqual([column, null]);
+  test.each<[column: string, value: string | number, page: PageName, params: object]>([
+    ['sender', address, 'principal', { id: address }],
+    ['anything', `${address}.pox-4`, 'contract', { id: `${address}.pox-4` }],
+    ['asset_identifier', `${address}.t::coin`, 'token', { asset: `${address}.t::coin` }],
+    ['replaced_by_tx_id', hash, 'transaction', { id: hash }],
+    ['index_block_hash', hash, 'block', { id: hash }],
+    ['burn_block_hash', hash, 'bitcoinBlock', { id: hash }],
+    ['block_height', 7, 'block', { id: '7' }],
+    ['burn_block_height', 7, 'bitcoinBlock', { id: '7' }],
+  ])('in column %s link %p to its page', (column, value, page, params) => {
+    expect<unknown>(pageOf(column, value)).toEqual({ page, params });
+  });
+
+  test.each([
+    ['miner_tx_id', hash],
+    ['memo', hash],
+    ['fee', 7],
+    ['block_height', 1.5],
+    ['block_height', '7'],
+    ['sender', 'javascript:alert(1)'],
+    ['sender', `${address}.a b`],
+    ['tx_id', null],
+  ])('in column %s link %p to no page', (column, value) => {
+    expect(pageOf(column, value)).toBeNull();
   });
 
   test('have columns of numbers, without texts that are none', () => {
@@ -1081,8 +947,6 @@ describe('search', () => {
     detail: null,
     block_height: null,
   });
-  const address = 'SP2J6ZY48GV1EZ5V2V5RB9MP66SW86PYKKNRV9EJ7';
-
   test('lists results by kind, with the kind of the best result first', () => {
     const [token, contract, other] = [result('token', 'a'), result('contract', 'b'), result('token', 'c')];
     expect(groupResults([token, contract, other])).toEqual([
@@ -1092,54 +956,45 @@ describe('search', () => {
   });
 
   test('searches a height as pages show it, and other texts as typed', () => {
-    expect([' 1,200 ', '#12,345,678', '1,20', 'a,b', '12'].map(normalizeSearch)).toEqual([
-      '1200',
-      '#12345678',
-      '1,20',
-      'a,b',
-      '12',
-    ]);
+    const searches = ['1200', '#12345678', '1,20', 'a,b', '12'];
+    expect([' 1,200 ', '#12,345,678', '1,20', 'a,b', '12'].map(normalizeSearch)).toEqual(searches);
   });
 
-  test("opens an exact match, else the page for the text's form, else the best result", () => {
-    const part = result('contract', `${address}.pool`);
-    const tokenOf = `${address}.pool::coin`;
-    for (const [text, results, page, params] of [
-      ['12', [result('block', '0xab', 'exact')], 'block', { id: '12' }],
-      ['12', [result('burn_block', '0xab', 'exact')], 'bitcoinBlock', { id: '0xab' }],
-      ['0xab', [result('block', '0xab', 'exact')], 'block', { id: '0xab' }],
-      [
-        '1Bg',
-        [result('bitcoin_address', '1Bg', 'exact'), result('address', address, 'exact')],
-        'bitcoinAddress',
-        { address: '1Bg' },
-      ],
-      ['12', [result('transaction', '0x12')], 'block', { id: '12' }],
-      ['#0012', [], 'block', { id: '0012' }],
-      [address.toLowerCase(), [], 'principal', { id: address }],
-      [`${address.toLowerCase()}.Pool`, [part], 'contract', { id: `${address}.Pool` }],
-      [tokenOf, [], 'token', { asset: tokenOf }],
-      ['poo', [part], 'contract', { id: part.id }],
-      ['alice.btc', [], 'name', { name: 'alice.btc' }],
-      ['alice.btc', [result('name', 'alice.btc2')], 'name', { name: 'alice.btc2' }],
-    ] as const) {
-      expect(pageOfSearch(text, results)).toEqual({ page, params });
-    }
+  const part = result('contract', `${SENDER}.pool`);
+  const tokenOf = `${SENDER}.pool::coin`;
+  const bitcoin = [result('bitcoin_address', '1Bg', 'exact'), result('address', SENDER, 'exact')];
+  test.each<[text: string, results: SearchResult[], page: PageName, params: object]>([
+    ['12', [result('block', '0xab', 'exact')], 'block', { id: '12' }],
+    ['12', [result('burn_block', '0xab', 'exact')], 'bitcoinBlock', { id: '0xab' }],
+    ['0xab', [result('block', '0xab', 'exact')], 'block', { id: '0xab' }],
+    ['1Bg', bitcoin, 'bitcoinAddress', { address: '1Bg' }],
+    ['12', [result('transaction', '0x12')], 'block', { id: '12' }],
+    ['#0012', [], 'block', { id: '0012' }],
+    [SENDER.toLowerCase(), [], 'principal', { id: SENDER }],
+    [`${SENDER.toLowerCase()}.Pool`, [part], 'contract', { id: `${SENDER}.Pool` }],
+    [tokenOf, [], 'token', { asset: tokenOf }],
+    ['poo', [part], 'contract', { id: part.id }],
+    ['alice.btc', [], 'name', { name: 'alice.btc' }],
+    ['alice.btc', [result('name', 'alice.btc2')], 'name', { name: 'alice.btc2' }],
+  ])("for %p opens an exact match, else the page for the text's form, else the best result", (text, results, ...to) => {
+    const [page, params] = to;
+    expect<unknown>(pageOfSearch(text, results)).toEqual({ page, params });
+  });
+
+  test('opens no page for other texts, and the page of a chosen result', () => {
     for (const text of ['what is this?', 'ab'.repeat(32), '', '::', 'SP']) expect(pageOfSearch(text, [])).toBeNull();
-    expect(pageOfResult(result('address', `${address}.pool`)).page).toBe('contract');
+    expect(pageOfResult(result('address', `${SENDER}.pool`)).page).toBe('contract');
     expect(pageOfResult(result('burn_block', '0x00')).page).toBe('bitcoinBlock');
   });
 });
 
 test('confirmations count the later blocks of both chains', () => {
   const mined = { block_height: 100, burn_block_height: 800_000 };
-  expect(confirmations(mined, { block_height: 1_234, burn_block_height: 800_001 })).toBe(
-    '1,134 Stacks blocks and 1 Bitcoin block since',
-  );
+  const since = (block_height: number, burn_block_height: number) =>
+    confirmations(mined, { block_height, burn_block_height });
+  expect(since(1_234, 800_001)).toBe('1,134 Stacks blocks and 1 Bitcoin block since');
   // The tip of another response may be older.
-  expect(confirmations(mined, { block_height: 99, burn_block_height: 800_000 })).toBe(
-    '0 Stacks blocks and 0 Bitcoin blocks since',
-  );
+  expect(since(99, 800_000)).toBe('0 Stacks blocks and 0 Bitcoin blocks since');
 });
 
 test('a buffer shows its text only if the bytes are printable, and a digest never does', () => {
@@ -1149,12 +1004,8 @@ test('a buffer shows its text only if the bytes are printable, and a digest neve
 
 test('alerts, filters and fields have readable names', () => {
   expect(['StacksideCannotWrite', 'StacksideDown', 'Other'].map(alertTitle)).toEqual(['Cannot write', 'Down', 'Other']);
-  expect(['stx_transfer', 'nft_event', 'min_amount', 'contract_identifier'].map(titleOf)).toEqual([
-    'STX transfer',
-    'Non-fungible token event',
-    'Minimum amount',
-    'Contract identifier',
-  ]);
+  const titles = ['STX transfer', 'Non-fungible token event', 'Minimum amount', 'Contract identifier'];
+  expect(['stx_transfer', 'nft_event', 'min_amount', 'contract_identifier'].map(titleOf)).toEqual(titles);
 });
 
 describe('log events', () => {

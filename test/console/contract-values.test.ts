@@ -141,6 +141,7 @@ describe("an argument's form", () => {
   });
 
   const ADDRESS = 'ST2CY5V39NHDPWSXMW9QDT3HC3GD6Q6XX4CFRK9AG';
+  const notAddress = 'must be an address, or a contract as ADDRESS.name; here a character is wrong or missing';
 
   test.each<[AbiType, string, string]>([
     ['uint128', '', 'must be a whole number from 0 to 2^128 − 1'],
@@ -150,12 +151,8 @@ describe("an argument's form", () => {
     ['uint128', '9'.repeat(100_000), 'must be a whole number from 0 to 2^128 − 1'],
     ['int128', String(2n ** 127n), 'must be a whole number from −2^127 to 2^127 − 1'],
     ['int128', 'u5', 'must be a whole number from −2^127 to 2^127 − 1'],
-    ['principal', '', 'must be an address, or a contract as ADDRESS.name; here a character is wrong or missing'],
-    [
-      'principal',
-      `${ADDRESS}A`,
-      'must be an address, or a contract as ADDRESS.name; here a character is wrong or missing',
-    ],
+    ['principal', '', notAddress],
+    ['principal', `${ADDRESS}A`, notAddress],
     ['trait_reference', ADDRESS, 'must be a contract: ADDRESS.name'],
     [{ buffer: { length: 2 } }, '0x010203', 'has 3 bytes, and at most 2 fit'],
     [{ buffer: { length: 2 } }, '0x123', 'must have hex digits in pairs after 0x'],
@@ -175,29 +172,10 @@ describe("an argument's form", () => {
   });
 
   test('reports all mistakes at once, each with the path of its field', () => {
-    const type: AbiType = {
-      list: {
-        type: {
-          tuple: [
-            { name: 'to', type: 'principal' },
-            { name: 'n', type: 'uint128' },
-          ],
-        },
-        length: 9,
-      },
-    };
-    const draft = new Map([
-      ['who', '2'],
-      ['who.0.to', ADDRESS],
-      ['who.1.n', '5'],
-    ]);
-    const { mistakes } = encodeArguments(
-      [
-        { name: 'who', type },
-        { name: 'fee', type: 'int128' },
-      ],
-      draft,
-    );
+    const [to, n] = [{ name: 'to', type: 'principal' } as const, { name: 'n', type: 'uint128' } as const];
+    const who = { name: 'who', type: { list: { type: { tuple: [to, n] }, length: 9 } } };
+    const draft = new Map(Object.entries({ who: '2', 'who.0.to': ADDRESS, 'who.1.n': '5' }));
+    const { mistakes } = encodeArguments([who, { name: 'fee', type: 'int128' }], draft);
     expect(mistakes.map(({ path }) => path)).toEqual(['who.0.n', 'who.1.to', 'fee']);
   });
 

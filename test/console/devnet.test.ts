@@ -16,7 +16,7 @@ import {
   hasBrowser,
   loaded,
   NARROW,
-  visit,
+  openPage,
   WIDE,
 } from './browser.ts';
 
@@ -57,8 +57,7 @@ async function sourceOf(name: string): Promise<string> {
 }
 
 browserTest('a contract is loaded from a file, deployed, and called with forms for each type', async () => {
-  await using visited = await visit(`${server.api}/contracts`);
-  const { page, complaints } = visited;
+  const { page, complaints } = await openPage(`${server.api}/contracts`);
   await page.getByRole('link', { name: 'Deploy a contract' }).click();
   await page
     .getByLabel('File')
@@ -105,8 +104,7 @@ browserTest('contract logs appear as they are printed, and link to their transac
     })
   ).body;
   const contract = `${sender}.diary`;
-  await using visited = await visit(`${server.api}/contracts/${contract}?tab=logs`);
-  const { page, complaints } = visited;
+  const { page, complaints } = await openPage(`${server.api}/contracts/${contract}?tab=logs`);
   await page.getByText('No log matches').waitFor();
   const call = { contract, function: 'mark', arguments: ['0x02000000020102', '(some u7)'] };
   const { tx_id: id } = await server.steer('call', call);
@@ -123,8 +121,7 @@ browserTest('the chain returns to a snapshot, and a pending transaction is repla
   ).body;
   await server.steer('fund', { address, amount: '1000000' });
   const { tip } = await state(server);
-  await using visited = await visit(`${server.api}/devnet`);
-  const { page, complaints } = visited;
+  const { page, complaints } = await openPage(`${server.api}/devnet`);
   const panel = page.getByRole('region', { name: 'Simulated node' });
   const form = (name: string) => panel.getByRole('form', { name, exact: true });
   await form('Take a snapshot').getByRole('button').click();
@@ -172,8 +169,7 @@ browserTest(
     const mempool = async () =>
       (await busy.json<{ results: { tx_id: string }[] }>('/extended/v1/tx/mempool?limit=50')).results;
     const [pending, ...others] = await mempool();
-    await using visited = await visit(`${busy.api}/devnet`);
-    const { page } = visited;
+    const { page } = await openPage(`${busy.api}/devnet`);
     await page
       .getByLabel('The simulated chain')
       .getByText(`Pending${others.length + 1}transactions`)
@@ -217,8 +213,7 @@ browserTest(
 );
 
 browserTest('pages show that a contract or token is missing, or that an address is of another network', async () => {
-  await using visited = await visit(`${server.api}/contracts/${WALLET.address}.nothing?tab=source`);
-  const { page } = visited;
+  const { page } = await openPage(`${server.api}/contracts/${WALLET.address}.nothing?tab=source`);
   await page.getByText('The chain has no contract with this identifier.').waitFor();
   expect(await page.getByText('deployed by').count()).toBe(0);
   for (const name of ['Source', 'Call a function', 'Same deployer'])
@@ -233,8 +228,7 @@ browserTest('pages show that a contract or token is missing, or that an address 
 });
 
 browserTest('ages follow the clock of the devnet, which begins in the past and can be advanced', async () => {
-  await using visited = await visit(`${server.api}/blocks`);
-  const { page, complaints } = visited;
+  const { page, complaints } = await openPage(`${server.api}/blocks`);
   const ages = page.getByRole('table', { name: 'Blocks' }).locator('time');
   const { tip } = await state(server);
   await server.steer('time', { seconds: 3 * 86_400 });
@@ -261,8 +255,7 @@ describeWith('Clarity', hasClarity, () => {
   browserTest('an account of the project deploys typed source, and sees the line of an error', async () => {
     using project = await clarityProject({});
     await using real = await demo({ clarity: project.path });
-    await using visited = await visit(`${real.api}/contracts/new`);
-    const { page, complaints } = visited;
+    const { page, complaints } = await openPage(`${real.api}/contracts/new`);
     await page.getByLabel('Sender').selectOption('wallet_1');
     const versions = page.getByLabel('Clarity version').locator('option');
     expect(await versions.last().textContent()).toBe('5');

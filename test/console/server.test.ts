@@ -186,12 +186,8 @@ test('no code turns text into HTML', async () => {
 
 /** Routes of the name system and of Bitcoin rewards, which have no successor in the API. */
 const WITHOUT_OTHERS = [
-  '/extended/v1/burnchain/rewards/{address}',
-  '/extended/v1/burnchain/rewards/{address}/total',
-  '/v1/addresses/{blockchain}/{address}',
-  '/v1/namespaces',
-  '/v1/names/{name}',
-  '/v1/names/{name}/subdomains',
+  ...['/extended/v1/burnchain/rewards/{address}', '/extended/v1/burnchain/rewards/{address}/total'],
+  ...['/v1/addresses/{blockchain}/{address}', '/v1/namespaces', '/v1/names/{name}', '/v1/names/{name}/subdomains'],
 ];
 
 test('the console needs deprecated routes only for names and Bitcoin rewards', async () => {
