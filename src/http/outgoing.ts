@@ -59,7 +59,7 @@ const endAddress = (address: AddressBytes): AddressBytes =>
   contains(NAT64, address) ? address.subarray(-4) : unmapped(address);
 
 /** The reason why an address isn't public; null for a public one. */
-export function notPublic(address: AddressBytes): string | null {
+function notPublic(address: AddressBytes): string | null {
   const end = endAddress(address);
   return special.find(([net]) => contains(net, end))?.[1] ?? null;
 }
