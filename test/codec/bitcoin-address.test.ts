@@ -37,6 +37,8 @@ test('a Stacks version that no network uses stays unchanged', () => {
   expect(stacksToBitcoin('SO2J6ZY48GV1EZ5V2V5RB9MP66SW86PYKKPVKG2CE')).toBe('1FzTxL9Mxnm2fdmnQEArfhzJHevwbvcH6d');
 });
 
+const SCRIPT = '1863143c14c5166804bd19203356da136c985678cd4d27a1b8c6329604903262';
+const TAPROOT = '79be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798';
 // From BIP-173 and BIP-350 if they contain the address.
 const addresses: [text: string, version: number, hash: string][] = [
   ['1FzTxL9Mxnm2fdmnQEArfhzJHevwbvcH6d', 0, 'a46ff88886c2ef9762d970b4d2c63678835bd39d'],
@@ -45,16 +47,8 @@ const addresses: [text: string, version: number, hash: string][] = [
   ['2N74VLxyT79VGHiBK2zEg3a9HJG7rEc5F3o', 1, '978a0121f9a24de65a13bab0c43c3a48be074eae'],
   ['bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4', 4, '751e76e8199196d454941c45d1b3a323f1433bd6'],
   ['BC1QW508D6QEJXTDG4Y5R3ZARVARY0C5XW7KV8F3T4', 4, '751e76e8199196d454941c45d1b3a323f1433bd6'],
-  [
-    'tb1qrp33g0q5c5txsp9arysrx4k6zdkfs4nce4xj0gdcccefvpysxf3q0sl5k7',
-    5,
-    '1863143c14c5166804bd19203356da136c985678cd4d27a1b8c6329604903262',
-  ],
-  [
-    'bc1p0xlxvlhemja6c4dqv22uapctqupfhlxm9h8z3k2e72q4k9hcz7vqzk5jj0',
-    6,
-    '79be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798',
-  ],
+  ['tb1qrp33g0q5c5txsp9arysrx4k6zdkfs4nce4xj0gdcccefvpysxf3q0sl5k7', 5, SCRIPT],
+  ['bc1p0xlxvlhemja6c4dqv22uapctqupfhlxm9h8z3k2e72q4k9hcz7vqzk5jj0', 6, TAPROOT],
 ];
 
 test.each(addresses)('%s is version %d of a PoX tuple', (text, version, hash) => {

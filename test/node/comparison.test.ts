@@ -157,6 +157,7 @@ describe('a wrong answer is reported with its subject and first block', () => {
   const [{ address: somebody }] = chain.tip.transactions.map(({ origin }) => origin.account) as [{ address: string }];
   const account = new RegExp(`^/v2/accounts/${somebody}$`);
   const next = (hex: string) => `0x${(BigInt(hex) + 1n).toString(16)}`;
+  const locksMore = ({ locked }: NodeAnswer) => ({ locked: next(locked) });
   const greater = ({ balance }: NodeAnswer) => ({ balance: next(balance) });
   const sortition: Lie = async (_, answer) => {
     const [first] = (await answer.json()) as [Record<string, number>];
@@ -173,13 +174,7 @@ describe('a wrong answer is reported with its subject and first block', () => {
     ['a balance that is one too great', 'accounts', 'balance', replaced(account, greater, 40), 40],
     ['a balance without a past value from the node', 'accounts', 'balance', overloaded, 40],
     ['a nonce of the block before', 'accounts', 'nonce', replaced(account, ({ nonce }) => ({ nonce: nonce - 1 }), 60)],
-    [
-      'STX that are locked for nobody',
-      'accounts',
-      'locked',
-      replaced(account, ({ locked }) => ({ locked: next(locked) })),
-      1,
-    ],
+    ['STX that are locked for nobody', 'accounts', 'locked', replaced(account, locksMore), 1],
     ['another source', 'contracts', 'source', replaced(/contracts\/source/, () => ({ source: '(ok)' }))],
     ['an interface without its functions', 'contracts', 'interface', replaced(/interface/, () => ({ functions: [] }))],
     ['a signer that weighs more', 'reward sets', 'signers', on(/stacker_set/, signers)],

@@ -39,13 +39,11 @@ test.each<[hasRoom: boolean, tenures: string, loads: TenureLoad[]]>([
 });
 
 describe('fees', () => {
-  const answer = {
-    cost_scalar_change_by_byte: 0.5,
-    estimations: [
-      { fee: 100, fee_rate: 1 },
-      { fee: 1000, fee_rate: 2 },
-    ],
-  };
+  const [low, high] = [
+    { fee: 100, fee_rate: 1 },
+    { fee: 1000, fee_rate: 2 },
+  ] as const;
+  const answer = { cost_scalar_change_by_byte: 0.5, estimations: [low, high] };
   const fees = (changed: ReturnType<typeof withOurFees>) => changed?.estimations.map(({ fee }) => fee);
   const request = { transaction_payload: '00'.repeat(180) };
 
