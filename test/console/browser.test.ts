@@ -1357,32 +1357,31 @@ const ODD = {
   maps: [{ name: 'owners', key: 'uint128', value: 'bool' }],
 };
 
+const POX = 'ST000000000000000000002AMW42H.pox-5';
+
 browserTest("a form for a contract's interface reads values through the node", async () => {
   const chain = new SimulatedChain({ seed: 3, accounts: 4 });
   using node = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: (request) => answerRpc(served(chain), request) });
   await using ownServer = await serving({ nodeRpc: node.url.origin });
   await postEvents([chain.genesis(), ...chain.mine(null, { newTenure: true }).events], ownServer.events);
-  const { page, complaints } = await openPage(`${ownServer.api}/contracts/${BNS}?tab=read`);
+  const { page, complaints } = await openPage(`${ownServer.api}/contracts/${POX}?tab=read`);
   const result = page.getByRole('region', { name: 'Result' });
-  await page.getByLabel('Function or data').selectOption('can-name-be-registered');
-  await page.getByRole('textbox', { name: /^namespace\b/ }).fill('btc');
-  await page.getByRole('textbox', { name: /^name\b/ }).fill('0xzz');
+  await page.getByLabel('Function or data').selectOption('get-bond-allowance');
+  await page.getByRole('textbox', { name: /^bond-index\b/ }).fill('3');
+  await page.getByRole('textbox', { name: /^staker\b/ }).fill('0xzz');
   await page.keyboard.press('Enter');
-  await page
-    .getByRole('region', { name: 'Mistakes' })
-    .getByText('name must have hex digits in pairs after 0x')
-    .waitFor();
+  await page.getByRole('region', { name: 'Mistakes' }).getByText('staker must be').waitFor();
   await expectAccessible(page);
-  await page.getByRole('textbox', { name: /^name\b/ }).fill('somebody');
+  await page.getByRole('textbox', { name: /^staker\b/ }).fill(POX);
   await page.keyboard.press('Enter');
-  await result.getByText('ok false bool').waitFor();
-  await result.getByText('0x0704', { exact: true }).waitFor();
+  await result.getByText('none').waitFor();
+  await result.getByText('0x09', { exact: true }).waitFor();
   await expectAccessible(page);
   await page.getByRole('textbox', { name: /^Sender\b/ }).fill('nobody');
   await page.getByRole('button', { name: 'Read' }).click();
   await page.getByText('Sender must be an address').waitFor();
-  await follow(page, `/contracts/${BNS}?tab=read&read=name-register`);
-  await page.getByText('has no readable name-register').waitFor();
+  await follow(page, `/contracts/${POX}?tab=read&read=register-for-bond`);
+  await page.getByText('has no readable register-for-bond').waitFor();
 
   // A hostile contract, on the smallest screen.
   await page.route('**/v2/contracts/interface/**', (route) => route.fulfill({ json: ODD }));
@@ -1390,7 +1389,7 @@ browserTest("a form for a contract's interface reads values through the node", a
   const json = { okay: true, result: toHex(clarity.list(items)) };
   await page.route('**/v2/contracts/call-read/**', (route) => route.fulfill({ json }));
   await look(page, { ...NARROW, viewport: { width: 320, height: 700 } });
-  await page.goto(`${ownServer.api}/contracts/${BNS}?tab=read`);
+  await page.goto(`${ownServer.api}/contracts/${POX}?tab=read`);
   await loaded(page);
   expect(await page.getByRole('option').count()).toBe(202);
   await page.getByRole('textbox', { name: /within-another uint/ }).fill('7');
@@ -1411,7 +1410,7 @@ browserTest("a form for a contract's interface reads values through the node", a
   await page.getByRole('textbox', { name: /^key\b/ }).fill('5');
   await page.getByRole('button', { name: 'Read' }).click();
   await result.getByText('true bool').waitFor();
-  const path = BNS.replace('.', '/');
+  const path = POX.replace('.', '/');
   expect(requests).toEqual([
     `/v2/data_var/${path}/total%2Fall%3F?proof=0 null`,
     `/v2/map_entry/${path}/owners?proof=0 "0x0100000000000000000000000000000005"`,
