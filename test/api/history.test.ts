@@ -2,7 +2,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { systemClock } from '../../src/base/clock.ts';
+import { transactionContent } from '../../src/chain/normalise.ts';
 import { STARTING_ACCOUNT_PATH } from '../../src/chain/payload-reader.ts';
+import { fromHex } from '../../src/codec/hex.ts';
 import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import { Prng } from '../../src/devnet/prng.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
@@ -15,7 +17,6 @@ import { checkedApp } from '../support/api/checked-app.ts';
 import { ingestOf, received } from '../support/data/ingest.ts';
 import { type Beginning, beginnings } from '../support/events/beginning.ts';
 import { alice } from '../support/events/handmade.ts';
-import { contentOf, noncesOf } from '../support/events/mempool-model.ts';
 import { BlockTree } from '../support/events/winning-chain.ts';
 import { type Candidates, candidatesOf } from '../support/generate/example-candidates.ts';
 import { targetOf } from '../support/generate/examples.ts';
@@ -362,7 +363,11 @@ function isApart(all: readonly NodeEvent[], { height, events }: Beginning): bool
   const tree = new BlockTree();
   for (const event of all) if (event.path === '/new_block') tree.add(event);
   const below = tree.chain().filter(({ head }) => head.block_height < height);
-  const noncesIn = (raw: string): string[] => [contentOf(raw)].flatMap((content) => (content ? noncesOf(content) : []));
+  const noncesIn = (raw: string): string[] => {
+    const read = transactionContent(fromHex(raw));
+    const { sender, sponsor } = read.ok ? read.value : { sender: null, sponsor: null };
+    return [sender, sponsor].flatMap((party) => (party === null ? [] : [`${party.address} ${party.nonce}`]));
+  };
   const used = new Set(below.flatMap(({ head }) => head.transactions.flatMap(({ raw_tx }) => noncesIn(raw_tx))));
   const usesOld = (raw: string) => noncesIn(raw).some((nonce) => used.has(nonce));
   const isOfBelow = ({ path, body }: NodeEvent): boolean =>

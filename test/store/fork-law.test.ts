@@ -17,7 +17,6 @@ import { chainTables, effectsWriter } from '../../src/store/effects/apply.ts';
 import { dictionaries } from '../../src/store/effects/dictionary.ts';
 import { indexPath, openWriter } from '../../src/store/files/database.ts';
 import type { ValueIndexChoice } from '../../src/store/model/contract.ts';
-import { MEMPOOL_STATE } from '../../src/store/rows/enums.ts';
 import { sortable } from '../../src/store/rows/formats.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
 import { ingestOf, openNew, received } from '../support/data/ingest.ts';
@@ -25,7 +24,6 @@ import { storedEffects } from '../support/data/stored-effects.ts';
 import { besideTheChain, type Tables, tables, tablesThrough } from '../support/data/tables.ts';
 import { blocks as anyBlocks } from '../support/events/arbitrary-block.ts';
 import { type Forks, forks, grown } from '../support/events/forked-chain.ts';
-import { mempoolModel, noncesOf, spendsOf } from '../support/events/mempool-model.ts';
 import { BlockTree, BurnTree, treesOf, winningChain } from '../support/events/winning-chain.ts';
 import { assertProperty, assertSeeds, isFullRun, Seen } from '../support/property.ts';
 import { problemsIn } from '../support/recounts/recounts.ts';
@@ -83,31 +81,19 @@ const valueIndexes: ValueIndexChoice[] = (['logs', 'calls'] as const).flatMap((s
   ['pox-4', 'pox-5', 'bns'].map((name) => ({ subject, contract: `ST000000000000000000002AMW42H.${name}`, scope: '' })),
 );
 
-interface MempoolRow {
-  id: string;
-  state: number;
-  replacer: string | null;
-}
-
 /** What the laws compare of an index. */
 interface Outcome {
   tables: Tables;
   problems: string[];
-  mempool: Map<string, MempoolRow>;
   burnHeight: number | undefined;
 }
 
 function outcomeOf(events: readonly NodeEvent[]): Outcome {
   using directory = ingestOf(events.map(received), { valueIndexes });
   using db = new Database(indexPath(directory.path), { readonly: true });
-  const mempool = db.query<MempoolRow, []>(
-    `SELECT lower(hex(m.tx_id)) AS id, m.state, lower(hex(m.replaced_by_tx_id)) AS replacer
-       FROM mempool_transactions m`,
-  );
   return {
     tables: tables(directory.path),
     problems: problemsIn(directory.path),
-    mempool: new Map(mempool.all().map((row) => [row.id, row])),
     burnHeight: db.query<{ height: number }, []>('SELECT burn_block_height AS height FROM progress').get()?.height,
   };
 }
@@ -319,91 +305,6 @@ test('a block whose accounts are summed in portions fills the tables like any ot
       expect(stagesOf(blocks, effects)).toEqual(stagesOf(blocks, (block) => effectsOf(block)));
     }),
     { seen, cases: 2 },
-  );
-});
-
-test('a transaction waits if and only if it was announced or left the chain, and is not mined, dropped or replaced', () => {
-  const seen = new Seen({ waiting: 2, 'not waiting': 2 });
-  assertProperty(
-    fc.property(forks(), (generated) => {
-      const { mempool: rows } = outcomeOfForks(generated);
-      const { transactions, inBlocks, minedIds } = mempoolModel(eventsOf(generated));
-      const isPending = (id: string): boolean => rows.get(id)?.state === MEMPOOL_STATE.pending;
-
-      for (const id of rows.keys()) seen.add(isPending(id) ? 'waiting' : 'not waiting');
-      const unmined = [...transactions].filter(([, { mined }]) => !mined).map(([id]) => id);
-      expect([...rows.keys()].sort()).toEqual(unmined.sort());
-
-      const users = new Map<string, Set<string>>();
-      for (const content of [...inBlocks, ...[...transactions.values()].map(({ content }) => content)]) {
-        for (const nonce of noncesOf(content)) {
-          const ids = users.get(nonce) ?? new Set();
-          users.set(nonce, ids.add(content.txId.toHex()));
-        }
-      }
-      const rivalsOf = (id: string, nonces: readonly string[]) =>
-        new Set(nonces.flatMap((nonce) => [...(users.get(nonce) ?? [])]).filter((other) => other !== id));
-      const contents = new Map(inBlocks.map((content) => [content.txId.toHex(), content]));
-      for (const [id, { content }] of transactions) contents.set(id, content);
-      const originOf = (id: string): string | undefined => spendsOf(contents.get(id)!)[0];
-      const spenders = new Map<string, string[]>();
-      for (const [id, { content, stands, mined }] of transactions) {
-        const rivals = [...rivalsOf(id, noncesOf(content))];
-        // If two share only the payer's nonce, the later one stays; `mempool.test.ts` tests this.
-        const isBest = rivals.every(
-          (rival) => !minedIds.has(rival) && originOf(rival) === originOf(id) && contents.get(rival)!.fee < content.fee,
-        );
-        // A transaction that the node dropped or that a block contains isn't pending, whatever its rivals are.
-        if (!stands || mined) expect({ id, pending: isPending(id) }).toEqual({ id, pending: false });
-        else if (isBest) expect({ id, pending: isPending(id) }).toEqual({ id, pending: true });
-        for (const spent of spendsOf(content)) spenders.set(spent, [...(spenders.get(spent) ?? []), id]);
-      }
-      for (const [spent, ids] of spenders) {
-        const waiting = ids.filter(isPending);
-        expect({ spent, waiting: waiting.length > 1 ? waiting : [] }).toEqual({ spent, waiting: [] });
-        if (ids.some((id) => transactions.get(id)?.mined)) expect({ spent, waiting }).toEqual({ spent, waiting: [] });
-      }
-      for (const { id, state, replacer } of rows.values()) {
-        const entry = transactions.get(id);
-        if (state === MEMPOOL_STATE.pending || entry === undefined || entry.dropped) continue;
-        // Nobody but a rival, mined or waiting, takes an undropped transaction out.
-        const rival =
-          transactions.get(replacer ?? '')?.content ?? inBlocks.find(({ txId }) => txId.toHex() === replacer);
-        const noncesUsed = minedIds.has(replacer ?? '') ? noncesOf : spendsOf;
-        const shared =
-          rival === undefined ? [] : noncesUsed(rival).filter((key) => noncesUsed(entry.content).includes(key));
-        expect({ id, shared: shared.length }).not.toEqual({ id, shared: 0 });
-      }
-    }),
-    { seen, ...settings },
-  );
-});
-
-test("the mempool's version changes with its transactions, and its count equals their number", () => {
-  const seen = new Seen({ changes: 2 });
-  assertProperty(
-    fc.property(forks(), (generated) => {
-      using open = openNew();
-      using db = new Database(indexPath(open.directory), { readonly: true });
-      const query = db.query<{ waiting: string; rows: number; kept: number; version: number }, []>(
-        `SELECT (SELECT group_concat(hex(tx_id), ' ') FROM
-                     (SELECT tx_id FROM mempool_transactions WHERE state = 0 ORDER BY tx_id)) AS waiting,
-                  (SELECT count(*) FROM mempool_transactions WHERE state = 0) AS rows,
-                  mempool_pending AS kept, mempool_version AS version FROM progress`,
-      );
-      let before = query.get();
-      for (const event of eventsOf(generated)) {
-        open.ingest.receive(received(event));
-        const now = query.get();
-        expect(now?.kept).toBe(now?.rows);
-        if (now?.waiting !== before?.waiting) {
-          seen.add('changes');
-          expect(now?.version).not.toBe(before?.version);
-        }
-        before = now;
-      }
-    }),
-    { seen, ...settings, cases: 1 },
   );
 });
 

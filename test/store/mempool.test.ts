@@ -2,6 +2,7 @@ import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { bytesEqual } from '../../src/base/bytes-equal.ts';
+import { nakamotoCoinbase, tenureChange } from '../../src/devnet/transaction.ts';
 import type { Dictionaries } from '../../src/store/effects/dictionary.ts';
 import { indexPath } from '../../src/store/files/database.ts';
 import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
@@ -21,6 +22,7 @@ import {
   nodeEvent,
   receipt,
   START,
+  signed,
   sponsor,
   type Transaction,
   transfer,
@@ -56,6 +58,21 @@ test('a transaction that was replaced for its payer replaces a lower fee when it
   expect(statesIn(open)).toEqual({ [high.id]: -10, [ofPayer.id]: 0, [low.id]: 0 });
   open.ingest.receive(announcement([high], START + 1));
   expect(statesIn(open)).toEqual({ [high.id]: 0, [ofPayer.id]: -10, [low.id]: -10 });
+});
+
+test('of an orphaned block, only transactions that somebody broadcast are pending', () => {
+  using open = openNew();
+  const [word, hash] = [new Uint8Array(32), new Uint8Array(20)];
+  const change = { tenure: hash, previousTenure: hash, burnView: hash, minerHash: hash, previousTenureEnd: word };
+  const made = [
+    nakamotoCoinbase(word, undefined, new Uint8Array(80)),
+    tenureChange({ ...change, previousTenureBlocks: 1, cause: 'block_found' }),
+  ].map((payload, nonce) => signed(alice, nonce, 0, payload));
+  const [sent, root] = [transfer(bob, 0, 200), block(null, 'root')];
+  const operation = receipt({ id: hashOf('operation'), raw: '0x00' }, 3);
+  const orphan = block(root, 'orphan', [...made.map(receipt), receipt(sent, 2), operation]);
+  for (const { event } of [root, orphan, ...blocksOn(root, 'one', 'two')]) open.ingest.receive(event);
+  expect(statesIn(open)).toEqual({ [sent.id]: 0 });
 });
 
 test('a transaction that the chain contains twice, which no real node sends, is pending once after a fork', () => {
