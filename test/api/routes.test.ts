@@ -18,6 +18,7 @@ import { emptyIndex, sampleIndex, testApp } from './test-app.ts';
 
 const sampleApp = testApp();
 
+const CURSOR = 'querystring/cursor must be a cursor from an earlier response, unchanged';
 const CHECKSUM = 'invalid STX address in params/principal: its checksum is wrong, so a character may be mistyped';
 /** A right check sum, under a version byte that no network has. */
 const NO_NETWORK = stacksAddress(1, bytes(0x31, 20));
@@ -36,60 +37,24 @@ const lists = sampleRoutes
   .map(({ path }) => path);
 
 describe.each(lists)('%s', (path) => {
-  const get = async (query: string) => {
-    const { status, body } = await sampleApp.json(`${path}${query}`);
-    expect(status).toBe(200);
-    return body as List;
-  };
-
   test('has 20 items per page by default', async () => {
-    expect((await get('')).limit).toBe(20);
-    expect((await get('?limit=50')).limit).toBe(50);
-    expect((await get('?limit=1')).results).toHaveLength(1);
-  });
-
-  test('can be walked forward and back with its cursors', async () => {
-    const whole = await get('');
-    expect(whole.cursor.next).toBeNull();
-    expect(whole.cursor.previous).toBeNull();
-    const walked = [];
-    let page = await get('?limit=1');
-    walked.push(...page.results);
-    while (page.cursor.next !== null) {
-      page = await get(`?limit=1&cursor=${page.cursor.next}`);
-      walked.push(...page.results);
+    for (const [query, limit] of [
+      ['', 20],
+      ['?limit=50', 50],
+      ['?limit=1', 1],
+    ] as const) {
+      expect(await sampleApp.json(path + query)).toMatchObject({ status: 200, body: { limit } });
     }
-    expect(walked).toEqual(whole.results);
-    while (page.cursor.previous !== null) page = await get(`?limit=1&cursor=${page.cursor.previous}`);
-    expect(page.results).toEqual(whole.results.slice(0, 1));
-    expect(await get(`?limit=1&cursor=${page.cursor.current}`)).toEqual(page);
   });
 
   test.each([
-    ['limit=51', 'querystring/limit must be <= 50'],
-    ['limit=0', 'querystring/limit must be >= 1'],
-    ['limit=x', 'querystring/limit must be integer'],
-    ['limit=1&limit=2', 'querystring/limit must be given once, not 2 times'],
-    ['cursor=', 'querystring/cursor must be a cursor from an earlier response, unchanged'],
-    ['cursor=3:0:0', 'querystring/cursor must be a cursor from an earlier response, unchanged'],
-    ['cursor=a&cursor=a', 'querystring/cursor must be given once, not 2 times'],
-    [`cursor=${'a'.repeat(1025)}`, 'querystring/cursor must NOT have more than 1024 characters'],
-    ['cursor=abc', 'querystring/cursor must be a cursor that this list returned; omit it to get the first page'],
-  ])('rejects ?%s', async (query, message) => {
-    const { status, body } = await sampleApp.json(`${path}?${query}`);
-    expect(status).toBe(400);
-    expect(body).toMatchObject({ code: 'VALIDATION', message });
-  });
-
-  test('rejects the cursors of other lists', async () => {
-    const { json } = sampleApp;
-    const others = [...lists, '/extended/v3/blocks/2/transactions', '/extended/v3/blocks/latest/transactions'];
-    for (const otherPath of others.filter((list) => list !== path)) {
-      const { cursor } = (await json(`${otherPath}?limit=1`)).body as List;
-      const { status, body } = await json(`${path}?cursor=${cursor.current}`);
-      expect([otherPath, status]).toEqual([otherPath, 400]);
-      expect((body as { message: string }).message).toContain('cursor');
-    }
+    ['', CURSOR],
+    ['3:0:0', CURSOR],
+    ['a'.repeat(1025), 'querystring/cursor must NOT have more than 1024 characters'],
+    ['abc', 'querystring/cursor must be a cursor that this list returned; omit it to get the first page'],
+  ])('rejects the cursor %p', async (cursor, message) => {
+    const { status, body } = await sampleApp.json(`${path}?cursor=${cursor}`);
+    expect([status, body]).toMatchObject([400, { code: 'VALIDATION', message }]);
   });
 });
 

@@ -7,8 +7,7 @@ import { systemClock } from '../../src/base/clock.ts';
 import { Turns } from '../../src/base/turns.ts';
 import { positionsOf } from '../../src/chain/position.ts';
 import { indexPath } from '../../src/store/files/database.ts';
-import type { AddressTransaction } from '../../src/store/model/account.ts';
-import type { Cursor, OffsetPage, Page } from '../../src/store/model/page.ts';
+import type { OffsetPage } from '../../src/store/model/page.ts';
 import { addressEventQueries } from '../../src/store/queries/accounts/address-transactions.ts';
 import { models } from '../../src/store/queries/row-texts.ts';
 import type { Reader } from '../../src/store/read/index-reader.ts';
@@ -286,48 +285,6 @@ describe('of all blocks up to one, or of a single block', () => {
   });
 });
 
-describe('by cursor', () => {
-  test('the transactions of a principal are walked there and back', async () => {
-    const seen = new Seen({ items: 100 });
-    await assertProperty(
-      fc.asyncProperty(busy, fc.integer({ min: 1, max: 50 }), async ({ address }, size) => {
-        await snapshots.readLong(async (read) => {
-          const whole = read.addresses.transactions(address, { first: 0, last: LATER }, 10_000, 0, models);
-          const ids = whole.items.map(({ txId }) => hex(txId));
-          const walked: string[] = [];
-          const pageAt = async (cursor: Cursor | null, offset = 0) =>
-            read.addresses.chainPage(address, size, { cursor, item: null, offset }, models)!;
-          const idsOf = (page: Page<AddressTransaction>) => page.items.map(({ transaction }) => hex(transaction.txId));
-          let page = await pageAt(null);
-          for (;;) {
-            walked.push(...idsOf(page));
-            if (page.next === null) break;
-            expect(idsOf(await pageAt(page.next, 1))).toEqual(ids.slice(walked.length + 1, walked.length + 1 + size));
-            page = await pageAt(page.next);
-          }
-          expect(walked).toEqual(ids);
-          seen.add('items', walked.length);
-          const back = [idsOf(page)];
-          while (page.previous !== null) {
-            page = await pageAt(page.previous);
-            back.unshift(idsOf(page));
-          }
-          expect(back.flat()).toEqual(ids);
-        });
-      }),
-      { seen, cases: 20 },
-    );
-  });
-
-  test('an unknown block starts no page', async () => {
-    const item = { indexBlockHash: new Uint8Array(32), microblockSequence: 0, txIndex: 0 };
-    const page = snapshots.read((read) =>
-      read.addresses.chainPage(addresses[0]!, 5, { cursor: null, item, offset: 0 }, models),
-    );
-    expect(page).toBeUndefined();
-  });
-});
-
 describe('of tokens', () => {
   const assetsOf = (kind: 'ft' | 'nft') =>
     rows<{ id: number; identifier: string }>(
@@ -356,24 +313,6 @@ describe('of tokens', () => {
       expect({ total: ft.total, items: ft.items.length }).toEqual({ total: parties, items: parties });
       expect(ft.supply).toBe(snapshots.read((read) => read.tokens.ftSupply(identifier)));
     }
-  });
-
-  test('a page of the holders is a part of the whole list', async () => {
-    const seen = new Seen({ items: 100 });
-    await assertProperty(
-      fc.asyncProperty(limit, offset, async (count, skipped) => {
-        const holders = snapshots.read((read) => read.tokenLists.stxHolders(100_000, 0));
-        const whole = holders.items.map((item) => item.principal);
-        await expectPart(
-          (read, ...part) => read.tokenLists.stxHolders(...part),
-          (item) => item.principal,
-          whole,
-          [count, skipped],
-          seen,
-        );
-      }),
-      { seen, cases: 50 },
-    );
   });
 
   /** Conditions that select the events that name a principal or that it logged. */

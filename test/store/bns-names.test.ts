@@ -273,41 +273,6 @@ const register = (label: string, id: number, { renewalHeight } = { renewalHeight
   return bnsOperated({ ...name, id, from: null, to: users[0]!.address }, contract);
 };
 
-test('pages by cursor show each name once in both directions, also below a prefix', async () => {
-  const batch = Array.from({ length: 7 }, (_, index) => register(`name-${index}`, index + 2));
-  const first = bnsBlock(null, 'pages', register('alone', 1), ...batch, register('zoe', 9));
-  const { request } = testApp(memoryIndex([first.event]));
-  const page = async (path: string) =>
-    (await (await request(`${ROUTE}${path}`)).json()) as {
-      results: { name: string }[];
-      cursor: { next: string | null; previous: string | null };
-    };
-  const numbered = batch.map((_, index) => `name-${index}.btc`);
-  const every = ['alone.btc', ...numbered, 'zoe.btc'];
-  for (const [list, expected] of [
-    ['?prefix=name', numbered],
-    ['?namespace=btc', every],
-    [`/owners/${users[0]!.address}`, every],
-  ] as const) {
-    const pathAt = (cursor: string | null) =>
-      `${list}${list.includes('?') ? '&' : '?'}limit=2${cursor === null ? '' : `&cursor=${cursor}`}`;
-    let current = await page(pathAt(null));
-    expect(current.cursor.previous).toBeNull();
-    const forward = [...current.results];
-    while (current.cursor.next !== null) {
-      current = await page(pathAt(current.cursor.next));
-      forward.push(...current.results);
-    }
-    expect(forward.map(({ name }) => name)).toEqual([...expected]);
-    const backward = [...current.results];
-    while (current.cursor.previous !== null) {
-      current = await page(pathAt(current.cursor.previous));
-      backward.unshift(...current.results);
-    }
-    expect(backward.map(({ name }) => name)).toEqual([...expected]);
-  }
-});
-
 test('an imported name expires a lifetime after the launch, and prints of other contracts are separate', async () => {
   const otherContract = `${users[1]!.address}.BNS-V2`;
   const imported = register('early', 1, { renewalHeight: 0 });

@@ -33,20 +33,6 @@ test.each([{}, { deep: silentMachine }])('the last check has the number of all c
   expect(of).toBe(number);
 });
 
-test('a deep check finds an entry of a decoded value that no log has', () => {
-  using copy = copyOf(whole);
-  const problems = () =>
-    checkDirectory(copy.path, { deep: silentMachine }).filter((result) => result.problems.length > 0);
-  expect(problems()).toEqual([]);
-  {
-    using db = new Database(indexPath(copy.path));
-    db.run("INSERT INTO value_index_entries (index_id, path, value, position, event_index) VALUES (7, '', '', 1, 0)");
-  }
-  expect(problems()).toEqual([
-    { name: 'decoded values of logs and calls', problems: ["entries of index 7, which doesn't exist"] },
-  ]);
-});
-
 test("an object that isn't in the journal's schema is a finding", () => {
   using copy = copyOf(whole);
   {

@@ -118,6 +118,7 @@ test('block 0 counts before block 1 as the tip, and is in no list', async () => 
   {
     using open = openAt(directory.path);
     for (const event of first.events) open.ingest.receive(received(event));
+    expect(open.ingest.receive(restarted)).toBe('repeated');
   }
   const after = await answers(directory.path);
   expect(after).toMatchObject({

@@ -17,7 +17,6 @@ import { UnknownParentError } from '../../src/store/ingest/known-blocks.ts';
 import { lastIdentityIn } from '../../src/store/ingest/log-identity.ts';
 import { nextChain } from '../../src/store/log/entry.ts';
 import { models } from '../../src/store/queries/row-texts.ts';
-import { imagesAtCommits } from '../support/data/crash-image.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
 import {
   entryOf,
@@ -104,16 +103,6 @@ test('a transaction that is announced after it was mined is stored and journaled
   expect(open.ingest.receive(announcement([mined]))).toBe('applied');
   const before = everything(open.directory);
   expect(open.ingest.receive(announcement([mined]))).toBe('repeated');
-  expect(everything(open.directory)).toEqual(before);
-});
-
-test('block 0 that comes again without transactions changes nothing', () => {
-  const chain = new SimulatedChain({ seed: 4, accounts: 10 });
-  using open = openNew();
-  const events = [chain.genesis(), ...chain.mine(null).events, ...chain.mine(chain.tip.indexBlockHash).events];
-  for (const event of events) open.ingest.receive(received(event));
-  const before = everything(open.directory);
-  expect(open.ingest.receive(received(chain.restart()))).toBe('repeated');
   expect(everything(open.directory)).toEqual(before);
 });
 
@@ -342,16 +331,6 @@ test('a block of another chain is refused and changes nothing', () => {
   expect(error.message).toContain('0x80000000');
 });
 
-test('a directory that is open for writing is refused to a second writer, until it is closed', () => {
-  using open = openNew();
-  const error = thrownBy(() => openAt(open.directory));
-  expect(error).toBeInstanceOf(OperatorError);
-  expect((error as OperatorError).message).toContain(open.directory);
-  open.ingest.close();
-  using second = openAt(open.directory);
-  expect(second.ingest.tipHeight()).toBe(0);
-});
-
 test.each([
   ['an index of a newer schema', indexPath, SCHEMA_VERSION + 1, 'schema', 'stackside rebuild'],
   ['a journal of a newer version', journalPath, JOURNAL_VERSION + 1, 'version', 'Run the newer Stackside'],
@@ -375,29 +354,6 @@ function copyIndex(from: string, to: string): void {
   }
   rmSync(`${indexPath(to)}-shm`, { force: true });
 }
-
-test('a crash before, between or after the commits of an event loses nothing, and the event sent again counts once', async () => {
-  using open = openNew();
-  let crashes = 0;
-  for (const [index, event] of devnet(13, 9).entries()) {
-    if (index % 7 !== 0) {
-      open.ingest.receive(event);
-      continue;
-    }
-    const images = await imagesAtCommits(open.directory, () => open.ingest.receive(event));
-    const expected = images.length === 0 ? null : everything(open.directory);
-    for (const [place, image] of images.entries()) {
-      using crashed = image;
-      using reopened = openAt(crashed.path);
-      // From the first commit on the event is safe: sent again or not, it is there.
-      if (place === 0) reopened.ingest.receive(event);
-      expect({ place, files: everything(crashed.path) }).toEqual({ place, files: expected! });
-      expect(reopened.ingest.receive(event)).toBe('repeated');
-      crashes += 1;
-    }
-  }
-  expect(crashes).toBeGreaterThan(15);
-});
 
 test('an index that is behind its journal is brought up to it when it is opened, however far', () => {
   const events = devnet(7, 10);

@@ -14,7 +14,7 @@ import { copyFile } from '../support/data/copy.ts';
 import { copyOf, type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
 import { emptyDirectory, entryOf, ingestOf, openAt, simulatedEvents } from '../support/data/ingest.ts';
 import { rebuildIndex } from '../support/data/rebuild.ts';
-import { everything, journalRows, tables, wholeIndex } from '../support/data/tables.ts';
+import { journalRows, tables, wholeIndex } from '../support/data/tables.ts';
 import { block } from '../support/events/handmade.ts';
 
 const devnet = (seed: number, blocks = 12): ReceivedEvent[] =>
@@ -196,19 +196,6 @@ test('a rebuild with --force from an older journal makes the index of its events
   open(directory.path);
 });
 
-test('an index from an older backup is brought up to its journal', () => {
-  using directory = ingestOf(events.slice(0, half));
-  using old = copyOf(directory);
-  using opened = openAt(directory.path);
-  for (const event of events.slice(half)) opened.ingest.receive(event);
-  opened.ingest.close();
-  const before = everything(directory.path);
-  using restored = copyOf(directory);
-  replaceFile(indexPath(restored.path), indexPath(old.path));
-  open(restored.path);
-  expect(everything(restored.path)).toEqual(before);
-});
-
 test('a fork fails if a payload belongs to another block, and changes nothing', () => {
   using directory = copyOf(whole);
   using db = new Database(indexPath(directory.path));
@@ -229,14 +216,6 @@ test('a fork fails if a payload belongs to another block, and changes nothing', 
   const before = wholeIndex(directory.path);
   expect(() => opened.ingest.receive(block(rival, 'past the tip').event)).toThrow('The index is damaged');
   expect(wholeIndex(directory.path)).toEqual(before);
-});
-
-test('an empty index next to a journal is built from it', () => {
-  using directory = copyOf(whole);
-  const before = everything(directory.path);
-  for (const suffix of ['', '-wal', '-shm']) rmSync(indexPath(directory.path) + suffix, { force: true });
-  open(directory.path);
-  expect(everything(directory.path)).toEqual(before);
 });
 
 test("a journal that ends at the index's position with another entry is another journal, not one that is behind", () => {

@@ -1,12 +1,12 @@
 /** The name system through forks, attachments that come at any time, and the life of a name put together by hand. */
 import { Database } from 'bun:sqlite';
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { indexPath } from '../../src/store/files/database.ts';
 import type { Reader } from '../../src/store/read/index-reader.ts';
-import { copyOf, type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
+import { dataDirectory } from '../support/data/data-directory.ts';
 import { ingestOf, type OpenIngest, openAt, openNew, received } from '../support/data/ingest.ts';
 import { snapshotsOf } from '../support/data/snapshots-by.ts';
 import { eventsOf, forks } from '../support/events/forked-chain.ts';
@@ -25,7 +25,7 @@ import {
 import { addOldNames } from '../support/events/old-names.ts';
 import { winningChain } from '../support/events/winning-chain.ts';
 import { assertProperty, Seen } from '../support/property.ts';
-import { checkAndRecount, problemsIn } from '../support/recounts/recounts.ts';
+import { problemsIn } from '../support/recounts/recounts.ts';
 
 async function read<T>(directory: string, ask: (reader: Reader) => T | Promise<T>): Promise<T> {
   using snapshots = snapshotsOf(directory);
@@ -264,30 +264,4 @@ test('names are listed in pages of 100', async () => {
   ]);
   expect(pages.map((page) => page?.length)).toEqual([100, 100, 5, 0, 5]);
   expect(pages.slice(0, 3).flat()).toEqual(names.map((name) => `${name}.btc`).sort());
-});
-
-describe('check finds', () => {
-  let whole: DataDirectory;
-  beforeAll(() => {
-    const events = [...devnetEvents({ seed: 1, blocks: 30, accounts: 20, transactionsPerBlock: 10, forkEvery: 0 })];
-    whole = ingestOf(events.map(received));
-    expect(problemsIn(whole.path)).toEqual([]);
-  });
-  afterAll(() => whole[Symbol.dispose]());
-
-  const problemsAfter = (sql: string): string[] => {
-    using copy = copyOf(whole);
-    using db = new Database(indexPath(copy.path));
-    expect(db.run(sql).changes).toBeGreaterThan(0);
-    return checkAndRecount(copy.path).flatMap(({ name, problems }) => (problems.length > 0 ? [name] : []));
-  };
-  test.each([
-    ['UPDATE name_operations SET current = 1 - current', 'last operation of each name'],
-    ['UPDATE name_operations SET sender_id = sender_id + 1', 'names and namespaces against events and calls'],
-    ['UPDATE namespaces SET lifetime = lifetime + 1', 'names and namespaces against events and calls'],
-    ['UPDATE namespaces SET base = base || 0', 'names and namespaces against events and calls'],
-    ["UPDATE blocks SET stx_supply = stx_supply || '0' WHERE height = 1", 'STX supply after each block'],
-  ])('%s', (sql, name) => {
-    expect(problemsAfter(sql)).toEqual([name]);
-  });
 });

@@ -143,17 +143,6 @@ describe.each([
   });
 });
 
-test('every page of the whole chain is found from both ends', () => {
-  const search = transactionSearch(db, detailsOf(db));
-  for (const direction of ['asc', 'desc'] as const) {
-    const expected = idsOf(byHand(NO_FILTER, { by: 'block_height', direction }));
-    for (let offset = 0; offset < transactions.length + 20; offset += 17) {
-      const { items } = search(NO_FILTER, { by: 'block_height', direction }, 17, offset, models);
-      expect(idsOf(items)).toEqual(expected.slice(offset, offset + 17));
-    }
-  }
-});
-
 test('filters that exclude each other are answered without reading rows', () => {
   const limits = { sorted: 0, rows: 0, entries: 0 };
   const search = transactionSearch(db, detailsOf(db), limits);
