@@ -9,7 +9,6 @@ import type { DataDirectory } from '../support/data/data-directory.ts';
 import { ingestOf, simulatedEvents } from '../support/data/ingest.ts';
 import { memoryIndex } from '../support/data/memory-index.ts';
 import { alice, announcement, bob, drop, block as madeBlock, transfer } from '../support/events/handmade.ts';
-import { MISTYPED } from './sample-chain.ts';
 import { testApp } from './test-app.ts';
 
 const BLOCKS = 60;
@@ -141,67 +140,27 @@ describe('rejects with 400 and the name of the parameter:', () => {
     expect([path, status, body.message]).toEqual([path, 400, expect.stringContaining(message)]);
   };
 
-  test('a limit or offset out of range', async () => {
-    for (const [path, , maxLimit] of lists()) {
-      await rejects(and(path, 'limit=-1'), 'querystring/limit must be >= 0');
-      await rejects(and(path, `limit=${maxLimit + 1}`), `querystring/limit must be <= ${maxLimit}`);
-      await rejects(and(path, 'limit=x'), 'querystring/limit must be integer');
-      await rejects(and(path, 'offset=-1'), 'querystring/offset must be >= 0');
-      await rejects(and(path, 'offset=1&offset=2'), 'querystring/offset must be given once');
-    }
-  });
-
-  test('an invalid principal', async () => {
-    for (const path of [...lists().map(([list]) => list), ...others()]) {
-      if (!path.includes('address')) continue;
-      const [version, , principal, ...rest] = path.split('/');
-      const pathFor = (user: string) => [version, version === 'v1' ? 'address' : 'addresses', user, ...rest].join('/');
-      expect(principal).toMatch(/^S/);
-      await rejects(pathFor('nonsense'), 'params/principal must be a Stacks address, such as ');
-      await rejects(pathFor('SP000.bad'), 'params/principal must be a Stacks address, such as ');
-      if (!/^v2.*\/transactions/.test(path)) await rejects(pathFor(MISTYPED), 'params/principal');
-    }
-    await rejects('v1/tokens/nft/holdings', "querystring must have required property 'principal'");
-    await rejects(`v1/tokens/nft/holdings?principal=${MISTYPED}`, 'querystring/principal');
-  });
-
   test('an invalid block, or one given by both height and hash', async () => {
     const [stx, inbound] = [`v1/address/${busy}/stx`, `v1/address/${busy}/stx_inbound`];
     for (const path of [stx, `v1/address/${busy}/balances`, `v1/address/${busy}/assets`, inbound]) {
-      for (const until of ['0', '-1', 'x', '1.5', '0x12', `${block.hash}00`]) {
+      for (const until of ['0', '-1', '1.5', '0x12', `${block.hash}00`]) {
         await rejects(`${path}?until_block=${until}`, 'querystring/until_block');
       }
-      await rejects(`${path}?unanchored=1`, 'querystring/unanchored must be boolean');
       await rejects(`${path}?unanchored=true&until_block=3`, "'until_block'");
     }
     for (const list of ['stx_inbound', 'transactions', 'transactions_with_transfers']) {
       await rejects(`v1/address/${busy}/${list}?height=3&until_block=3`, "'until_block' and 'height'");
-      await rejects(`v1/address/${busy}/${list}?height=-1`, 'querystring/height must be >= 0');
     }
     const nonces = `v1/address/${busy}/nonces`;
-    await rejects(`${nonces}?block_height=0`, 'querystring/block_height must be >= 1');
     await rejects(`${nonces}?block_hash=${block.hash.slice(2)}`, 'querystring/block_hash must be a hash: 0x and');
     await rejects(`${nonces}?block_height=3&block_hash=${block.hash}`, 'Multiple block query parameters specified');
   });
 
-  test('invalid values of the other parameters', async () => {
-    const history = 'v1/tokens/nft/history';
-    const ofAsset = `${history}?asset_identifier=${owner.asset}`;
-    const mints = 'v1/tokens/nft/mints?asset_identifier';
-    const holdings = `v1/tokens/nft/holdings?principal=${busy}`;
-    await rejects(`${history}?value=0x01`, "querystring must have required property 'asset_identifier'");
-    await rejects(ofAsset, "querystring must have required property 'value'");
-    await rejects(`${ofAsset}&value=0xzz`, 'querystring/value must be the hexadecimal digits');
-    await rejects(`${ofAsset}&value=0x0100`, 'querystring/value');
-    await rejects(`${mints}=nonsense`, 'querystring/asset_identifier must be an asset identifier');
-    await rejects(`${holdings}&asset_identifiers=a`, 'querystring/asset_identifiers/0');
-    await rejects(`${holdings}&tx_metadata=yes`, 'querystring/tx_metadata must be boolean');
-    await rejects(`v1/address/${busy}/0x12/with_transfers`, 'params/tx_id must be a transaction id');
-    await rejects(`v1/address/${busy}/transactions?exclude_function_args=1`, 'querystring/exclude_function_args');
-    await rejects(`v2/addresses/${busy}/balances/stx?include_mempool=1`, 'querystring/include_mempool must be boolean');
+  test('a value or a cursor that only looks right', async () => {
+    await rejects(`v1/tokens/nft/history?asset_identifier=${owner.asset}&value=0x0100`, 'querystring/value');
+    await rejects(`v1/tokens/nft/holdings?principal=${busy}&asset_identifiers=a`, 'querystring/asset_identifiers/0');
     await rejects(`v2/addresses/${busy}/transactions?cursor=*`, 'querystring/cursor must be a cursor from');
     await rejects(`v2/addresses/${busy}/transactions?cursor=3`, 'querystring/cursor must be a cursor');
-    await rejects(`v2/addresses/${busy}/transactions/x/events`, 'params/tx_id must be a transaction id');
   });
 });
 

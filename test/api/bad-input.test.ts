@@ -111,6 +111,40 @@ test('rejects a request without a required parameter with 400 and its name', asy
   }
 });
 
+/** Older routes that look an address up without its checksum. */
+const UNVERIFIED =
+  /^\/(metadata|v1)\/|v1\/(contract|faucets)\/|v2\/(smart-contracts|addresses\/{principal}\/transactions)/;
+
+test('rejects an address with a wrong checksum, except for some older routes', async () => {
+  let rejected = 0;
+  for (const route of routes) {
+    for (const parameter of route.parameters.filter((item) => exampleOf(item).startsWith(ADDRESS))) {
+      const mistyped = exampleOf(parameter).replace(ADDRESS, `${ADDRESS.slice(0, -1)}0`);
+      const response = await ask(url(route, { [parameter.name]: mistyped }));
+      const named = /checksum|is not a valid Bitcoin or STX address/.test(await response.text());
+      const isRejected = !UNVERIFIED.test(route.path);
+      expect([route.path, response.status === 400, named]).toEqual([route.path, isRejected, isRejected]);
+      rejected += Number(isRejected);
+    }
+  }
+  expect(rejected).toBeGreaterThan(50);
+});
+
+test('rejects a parameter that is given twice with 400 and its name, unless it is a list', async () => {
+  for (const route of routes) {
+    for (const parameter of route.parameters) {
+      if (parameter.in !== 'query' || parameter.schema.type === 'array' || parameter.name.endsWith('.NAME')) continue;
+      const { name } = parameter;
+      const address = url(route, { [name]: exampleOf(parameter) });
+      const response = await ask(`${address}&${new URLSearchParams({ [name]: exampleOf(parameter) })}`);
+      const message = `${name} must be given once, not 2 times`;
+      expect([address, response.status, await response.text()]).toEqual([
+        ...[address, 400, expect.stringContaining(message)],
+      ]);
+    }
+  }
+});
+
 test('routes that only Stackside has reject an unknown parameter with 400 and its name, and others ignore it', async () => {
   let ownRoutes = 0;
   for (const route of routes) {

@@ -12,14 +12,13 @@ import { checkedBody, withCheckedResponses } from '../support/api/checked-app.ts
 import { memoryIndex } from '../support/data/memory-index.ts';
 import { alice, block, bob, drop, hashOf, receipt, transfer } from '../support/events/handmade.ts';
 import { routeContext } from './route-context.ts';
-import { ADDRESS, bytes, CONTRACT, hash, MISTYPED, OTHER, sampleEvents, waiting } from './sample-chain.ts';
+import { ADDRESS, bytes, CONTRACT, hash, OTHER, sampleEvents, waiting } from './sample-chain.ts';
 import { isOfStaking, sampleRoutes } from './sample-routes.ts';
 import { emptyIndex, sampleIndex, testApp } from './test-app.ts';
 
 const sampleApp = testApp();
 
 const CURSOR = 'querystring/cursor must be a cursor from an earlier response, unchanged';
-const CHECKSUM = 'invalid STX address in params/principal: its checksum is wrong, so a character may be mistyped';
 /** A right check sum, under a version byte that no network has. */
 const NO_NETWORK = stacksAddress(1, bytes(0x31, 20));
 
@@ -258,13 +257,6 @@ describe('a principal', () => {
     const { status, body } = await ask(CONTRACT, 'nonces');
     expect(status).toBe(400);
     expect(body).toMatchObject({ message: `params/principal must be ${RULES.address}` });
-  });
-
-  test.each(tails)('with a wrong checksum is rejected for %s', async (tail) => {
-    const { status, body } = await ask(MISTYPED, tail);
-    expect(status).toBe(400);
-    expect(body).toMatchObject({ code: 'VALIDATION', message: CHECKSUM });
-    if (tail !== 'nonces') expect((await ask(`${MISTYPED}.pool`, tail)).body).toMatchObject({ message: CHECKSUM });
   });
 
   test.each(tails)('with a version that no network uses is accepted for %s', async (tail) => {

@@ -66,18 +66,6 @@ describe('returns 200:', () => {
   });
 });
 
-test.each([
-  ['stx_supply?height=-1', 'querystring/height must be >= 0'],
-  ['stx_supply?height=x', 'querystring/height must be integer'],
-  ['stx_supply?unanchored=1', 'querystring/unanchored must be boolean'],
-  ['stx_supply/legacy_format?height=1.5', 'querystring/height must be integer'],
-  ['stx_supply/legacy_format?unanchored=', 'querystring/unanchored must be boolean'],
-  ['info/network_block_time/devnet', 'params/network must be equal to one of the allowed values (mainnet, testnet)'],
-])('%s is rejected: %s', async (path, message) => {
-  const response = await get(path);
-  expect([response.status, ((await response.json()) as { message: string }).message]).toEqual([400, message]);
-});
-
 describe('the fee rate', () => {
   const post = async (
     body: string | null,
