@@ -124,8 +124,6 @@ const [PrincipalTransaction, principalTransaction] = object<StoredPrincipalTrans
 
 const involvementRows = serializedRows('involvement', principalTransaction);
 
-export { balanceChange, nonces, principalTransaction, transactionBalanceChange };
-
 const tag = 'Principals';
 
 const family = { tag, params: { principal: PrincipalParameter }, etag: principalTag } as const;

@@ -22,8 +22,6 @@ const [SmartContract, smartContract] = object<StoredSmartContract, [include: rea
   ],
 });
 
-export { smartContract };
-
 const UNKNOWN = 'Smart contract not found';
 
 export const smartContracts = [

@@ -43,7 +43,7 @@ const [FtTransfer, ftTransfer] = object<StoredFtTransfer>('FtTransfer')({
 
 export const [NftMove, nftMove] = object<Move>('NftTransfer')({ ...sides, ...origin });
 
-export { ftTransfer, stxTransfer };
+export { stxTransfer };
 
 const family = { tag: 'Principals', etag: principalTag, history: 'since' } as const;
 
