@@ -19,6 +19,8 @@ import { readerIn } from '../support/data/memory-index.ts';
 import { forks, grown } from '../support/events/forked-chain.ts';
 import { alice, block, bob, call, type MadeBlock, printEvent, receipt, transfer } from '../support/events/handmade.ts';
 import { assertProperty, firstSeed, Seen } from '../support/property.ts';
+import { batchOf, leaves } from './decoded-values.ts';
+import { walkItems, walkPages } from './walk.ts';
 
 const BOOT = 'ST000000000000000000002AMW42H';
 const PLACES = 2 ** 20;
@@ -54,13 +56,6 @@ const allOf = (db: Database): Plain[] =>
         WHERE e.kind = 1 ORDER BY e.position DESC, e.event_index DESC`,
     )
     .all();
-
-/** The paths of a value whose values are not tuples. */
-function* leaves(value: ClarityValue, path: string[] = []): Generator<[path: string, value: ClarityValue]> {
-  if (value.type === 'some' || value.type === 'ok' || value.type === 'err') yield* leaves(value.value, path);
-  else if (value.type !== 'tuple') yield [path.join('.'), value];
-  else for (const [name, entry] of value.value) yield* leaves(entry, [...path, name]);
-}
 
 function leavesOf({ value }: Plain): [path: string, value: ClarityValue][] {
   const decoded = decodeClarity(value);
@@ -121,27 +116,6 @@ const toListed = (log: Plain): Listed => ({
 
 type ReadPage = (limit: number, cursor: Cursor | null) => Promise<Page<Listed, number | null>>;
 
-/** Reads all items of a list, page by page to its end and back. @returns the items, and whether a page was short */
-async function walk(read: ReadPage, limit: number): Promise<{ items: Listed[]; isShort: boolean }> {
-  let page = await read(limit, null);
-  expect(page.previous).toBeNull();
-  const items = [...page.items];
-  let isShort = false;
-  while (page.next !== null) {
-    isShort ||= page.items.length < limit;
-    page = await read(limit, page.next);
-    expect(page.items.length).toBeLessThanOrEqual(limit);
-    items.push(...page.items);
-  }
-  const back = [...page.items];
-  while (page.previous !== null) {
-    page = await read(limit, page.previous);
-    back.unshift(...page.items);
-  }
-  expect(back).toEqual(items);
-  return { items, isShort };
-}
-
 const NOBODY = 'ST2J6ZY48GV1EZ5V2V5RB9MP66SW86PYKKQVX8X0G';
 
 /** Limits that select each access path, and that end pages before their limit. */
@@ -190,7 +164,9 @@ async function compareLists(db: Database, draw: Draw, lists: number, seen: Seen)
     const filter: LogsFilter = { contracts: source, topic, sender, functionName, heights, fields, order };
     const reader = readerIn(db, { logs: limits[draw(limits.length)]! });
     const read: ReadPage = (limit, cursor) => reader.contracts.walkLogs(filter, limit, cursor);
-    const { items, isShort } = await walk(read, 1 + draw(5));
+    const limit = 1 + draw(5);
+    const pages = await walkPages(read, limit);
+    const items = pages.flatMap((page) => page.items);
     expect(items).toMatchObject(order === 'asc' ? expected.toReversed() : expected);
     expect(items).toHaveLength(expected.length);
     if (expected.length > 0) {
@@ -199,17 +175,8 @@ async function compareLists(db: Database, draw: Draw, lists: number, seen: Seen)
       if (sender !== null) seen.add('by sender');
       if (functionName !== null) seen.add('by function');
     }
-    if (isShort) seen.add('short pages');
+    if (pages.slice(0, -1).some((page) => page.items.length < limit)) seen.add('short pages');
   }
-}
-
-/** Runs one batch of the value indexes. Returns null if they are complete. */
-function batchOf({ ingest }: OpenIngest): ReturnType<typeof ingest.valueIndexes.batch> {
-  let batch: ReturnType<typeof ingest.valueIndexes.batch> = null;
-  void ingest.local(() => {
-    batch = ingest.valueIndexes.batch();
-  });
-  return batch;
 }
 
 test('lists equal a filter over all logs, in both orders, with blocks, forks and indexes of values in any order', async () => {
@@ -324,7 +291,8 @@ test('a deployer may have any number of contracts', async () => {
   for (const limits of [{}, { merged: merged - 1 }, { principals: merged - 1 }]) {
     const { contracts } = readerIn(db, { logs: limits });
     for (const order of ['desc', 'asc'] as const) {
-      const { items } = await walk((_, cursor) => contracts.walkLogs({ ...EVERYTHING, order }, 500, cursor), 500);
+      const read: ReadPage = (limit, cursor) => contracts.walkLogs({ ...EVERYTHING, order }, limit, cursor);
+      const items = await walkItems(read, 500);
       expect(items).toMatchObject(order === 'desc' ? expected : expected.toReversed());
     }
     const { total } = await contracts.walkLogs(EVERYTHING, 1, null);

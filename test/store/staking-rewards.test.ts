@@ -9,8 +9,7 @@ import { cycles } from '../../src/devnet/pox.ts';
 import { Prng } from '../../src/devnet/prng.ts';
 import { indexPath } from '../../src/store/files/database.ts';
 import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
-import type { Cursor } from '../../src/store/model/page.ts';
-import type { StackedCycle, StakerShare } from '../../src/store/model/staking.ts';
+import type { StackedCycle } from '../../src/store/model/staking.ts';
 import type { Reader } from '../../src/store/read/index-reader.ts';
 import { ingestOf, simulatedEvents } from '../support/data/ingest.ts';
 import { snapshotsOf } from '../support/data/snapshots-by.ts';
@@ -18,6 +17,7 @@ import { alice, block, bob, call, carol, receipt } from '../support/events/handm
 import { BOOT, bonds, burnBlock, keyOf, locked, p, poxBlock, stacked, u } from '../support/events/pox.ts';
 import { assertProperty, firstSeed, Seen } from '../support/property.ts';
 import { indexOfEachTest } from './read-after.ts';
+import { walkPages } from './walk.ts';
 
 const [A, B, POOL] = [alice.address, bob.address, carol.address];
 const manager = `${carol.address}.manager`;
@@ -37,16 +37,10 @@ const { readAfter } = indexOfEachTest();
 
 /** The whole list, walked by pages. */
 async function listOf(read: Reader, principal: string, limit = 50): Promise<StackedCycle[]> {
-  const items: StackedCycle[] = [];
-  for (let cursor: Cursor | null = null; ; ) {
-    const page = read.staking.cycles(principal, limit, cursor);
-    items.push(...page.items);
-    if (page.next === null) {
-      expect(page.total).toBe(items.length);
-      return items;
-    }
-    cursor = page.next;
-  }
+  const pages = await walkPages((count, cursor) => read.staking.cycles(principal, count, cursor), limit);
+  const items = pages.flatMap((page) => page.items);
+  expect(pages.at(-1)!.total).toBe(items.length);
+  return items;
 }
 
 const summaryOf = async (read: Reader, principal: string) => {
@@ -367,13 +361,9 @@ async function compareSigners(db: Database, read: Reader, limit: number): Promis
           WHERE s.signer_id = (SELECT id FROM principals WHERE address = ?1) AND s.cycle = ?2 ORDER BY 1, 2`,
       )
       .all(signer, cycle);
-    const listed: StakerShare[] = [];
-    let page = read.staking.signerCycle(signer, cycle, limit, null);
-    expect(page.total).toBe(shares.length);
-    for (; ; page = read.staking.signerCycle(signer, cycle, limit, page.next)) {
-      listed.push(...page.items);
-      if (page.next === null) break;
-    }
+    const pages = await walkPages((count, cursor) => read.staking.signerCycle(signer, cycle, count, cursor), limit);
+    expect(pages[0]!.total).toBe(shares.length);
+    const listed = pages.flatMap((page) => page.items);
     for (const { staker } of listed) if (!lists.has(staker)) lists.set(staker, await listOf(read, staker, 20));
     expect(listed).toEqual(
       shares.map(({ staker, bond, earned, claimed }) => {

@@ -15,6 +15,7 @@ import type { DataDirectory } from '../support/data/data-directory.ts';
 import { ingestOf, simulatedEvents } from '../support/data/ingest.ts';
 import { NO_CONDITIONS } from '../support/data/transaction-conditions.ts';
 import { assertProperty, firstSeed, Seen } from '../support/property.ts';
+import { walkPages } from './walk.ts';
 
 let directory: DataDirectory;
 let snapshots: Snapshots;
@@ -73,26 +74,9 @@ const readMined =
     snapshots.read((reader) => reader.transactions.meeting(conditions, order, limit, cursor, models));
 const ids = (items: readonly { txId: Uint8Array }[]): string[] => items.map(({ txId }) => txId.toHex());
 
-/** Walks a list down to its last page, and up again to its first. @returns the ids of each page on the way down */
-async function walk(read: ReadPage, limit: number): Promise<string[][]> {
-  const pages: string[][] = [];
-  let page = read(limit, null);
-  expect(page.previous).toBeNull();
-  for (;;) {
-    pages.push(ids(page.items));
-    expect(page.items.length).toBeLessThanOrEqual(limit);
-    if (page.next === null) break;
-    page = read(limit, page.next);
-  }
-  const up = [ids(page.items)];
-  for (let { previous } = page; previous !== null; ) {
-    page = read(limit, previous);
-    up.unshift(ids(page.items));
-    ({ previous } = page);
-  }
-  expect(up.flat()).toEqual(pages.flat());
-  return pages;
-}
+/** Walks a list. @returns the ids of each page */
+const walk = async (read: ReadPage, limit: number): Promise<string[][]> =>
+  (await walkPages(read, limit)).map((page) => ids(page.items));
 
 /** A value of a transaction of the chain, or null. */
 const orNull = <T>(arbitrary: fc.Arbitrary<T | null>): fc.Arbitrary<T | null> =>

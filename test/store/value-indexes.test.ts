@@ -37,6 +37,8 @@ import { assertProperty, Seen } from '../support/property.ts';
 import { problemsIn } from '../support/recounts/recounts.ts';
 import { heldClock } from '../support/time/held-clock.ts';
 import { until } from '../support/time/until.ts';
+import { batchOf, leaves } from './decoded-values.ts';
+import { walkItems } from './walk.ts';
 
 const BOOT = 'ST000000000000000000002AMW42H';
 const logsOf = (contract: string, scope = ''): ValueIndexChoice => ({ subject: 'logs', contract, scope });
@@ -50,18 +52,10 @@ const choices = [
   callsOf(`${BOOT}.bns`, 'name-preorder'),
 ];
 
-/** Runs a batch. If nobody else writes, a local write completes at once. */
-function batch({ ingest }: OpenIngest): ReturnType<typeof ingest.valueIndexes.batch> {
-  let result: ReturnType<typeof ingest.valueIndexes.batch> = null;
-  void ingest.local(() => {
-    result = ingest.valueIndexes.batch();
-  });
-  return result;
-}
 /** Builds the requested indexes. @returns the number of batches */
 function buildAll(open: OpenIngest): number {
   let batches = 0;
-  while (batch(open) !== null) batches += 1;
+  while (batchOf(open) !== null) batches += 1;
   return batches;
 }
 
@@ -156,13 +150,6 @@ function conditionsOn(path: string, value: ClarityValue): DrawnCondition[] {
   ];
 }
 
-/** Yields every path of a value with the value there. */
-function* leaves(value: ClarityValue, path: string[] = []): Generator<[string, ClarityValue]> {
-  if (value.type === 'some' || value.type === 'ok' || value.type === 'err') yield* leaves(value.value, path);
-  else if (value.type !== 'tuple') yield [path.join('.'), value];
-  else for (const [name, entry] of value.value) yield* leaves(entry, [...path, name]);
-}
-
 function leavesOf(row: Plain): [string, ClarityValue][] {
   if (row.subject === 'logs') {
     const value = decodeClarity(row.value);
@@ -198,27 +185,6 @@ function search(
           limit,
           cursor,
         );
-}
-
-/** All items of a list with the keys of their pages, walked in one direction and back. */
-async function walk(
-  page: (limit: number, cursor: Cursor | null) => Promise<Page<FoundItem, number | null>>,
-  limit: number,
-) {
-  const forth: FoundItem[] = [];
-  let last = await page(limit, null);
-  forth.push(...last.items);
-  while (last.next !== null) {
-    last = await page(limit, last.next);
-    forth.push(...last.items);
-  }
-  const back: FoundItem[] = [...last.items];
-  while (last.previous !== null) {
-    last = await page(limit, last.previous);
-    back.unshift(...last.items);
-  }
-  expect(back).toEqual(forth);
-  return forth;
 }
 
 const PLACES = 2 ** 20;
@@ -268,10 +234,10 @@ async function compareLists(db: Database, draw: (below: number) => number, lists
     const read = readerIn(db, { values: ways[draw(ways.length)]! });
     try {
       const order = draw(2) === 0 ? 'desc' : 'asc';
-      expect(await walk(search(read, model, fields, heights, order), 1 + draw(4))).toMatchObject(
+      expect(await walkItems(search(read, model, fields, heights, order), 1 + draw(4))).toMatchObject(
         order === 'desc' ? expected : expected.toReversed(),
       );
-      expect(await walk(search(read, model, fields, heights), 50)).toHaveLength(expected.length);
+      expect(await walkItems(search(read, model, fields, heights), 50)).toHaveLength(expected.length);
       compared += expected.length;
     } catch (error) {
       // Only the last way rejects fields without an index.
@@ -295,7 +261,7 @@ test('lists by decoded values equal a filter over all of them, with blocks, fork
       using directory = ingestOf(events.slice(0, start).map(received));
       using open = openAt(directory.path, { valueIndexes: choices, valueIndexRows: 3 });
       for (const event of events.slice(start)) {
-        if (draw(2) === 0) batch(open);
+        if (draw(2) === 0) batchOf(open);
         open.ingest.receive(received(event));
       }
       using db = openToRead(indexPath(directory.path));
@@ -367,7 +333,7 @@ describe('of a chain', () => {
       /is being made and has the blocks from height \d+ on; give from_height=/,
     );
     expect(entries()).toEqual([]);
-    expect(batch(open)).toMatchObject({ ended: false });
+    expect(batchOf(open)).toMatchObject({ ended: false });
     const before = entries();
     expect(before.length).toBeGreaterThan(0);
     // A batch whose transaction fails leaves nothing: neither entries nor its progress.
@@ -388,7 +354,7 @@ describe('of a chain', () => {
     const logs = allOf(db).filter((row) => row.subject === 'logs' && row.contract === pox);
     const stakes = logs.filter((row) => decodedAt(row, 'topic')?.bytes.toHex() === clarity.ascii(topic).toHex());
     expect(stakes.length).toBeGreaterThan(0);
-    expect(await walk(search(read, logsOf(pox), [field('topic', topic)], ALL), 3)).toHaveLength(stakes.length);
+    expect(await walkItems(search(read, logsOf(pox), [field('topic', topic)], ALL), 3)).toHaveLength(stakes.length);
     // Another field is in no index.
     await expect(searchBy('bond-index', '0')).rejects.toThrow(TooMuchWorkError);
     const both = [field('topic', topic), field('bond-index', '0')];
@@ -434,7 +400,7 @@ describe('of a chain', () => {
     const before = entries();
     reopen({ valueIndexes: [] });
     await expect(searchBy('topic', topic)).rejects.toThrow(/is not indexed/);
-    expect(batch(open)).toMatchObject({ ended: false, index: { wanted: false } });
+    expect(batchOf(open)).toMatchObject({ ended: false, index: { wanted: false } });
     reopen({ valueIndexes: [logsOf(pox, 'topic')] });
     expect(open.ingest.valueIndexes.all().map(({ wanted }) => wanted)).toEqual([false, true]);
     buildAll(open);
@@ -525,7 +491,7 @@ test('a fork below an unfinished index changes its rows, and leaves the rest to 
   Object.assign(open, openAt(open.directory, { valueIndexes: [logsOf(PRINTER)], valueIndexRows: 1 }));
   const heights = () =>
     (tables(open.directory).value_index_entries ?? []).map((row) => /value="nA(\d)"/.exec(row)?.[1]);
-  expect([batch(open)?.ended, batch(open)?.ended]).toEqual([false, false]);
+  expect([batchOf(open)?.ended, batchOf(open)?.ended]).toEqual([false, false]);
   expect(heights()).toEqual(['4', '5']);
   for (const { event } of young) open.ingest.receive(event);
   open.ingest.publish();
