@@ -103,8 +103,6 @@ const others = (): string[] => [
   `v2/addresses/${token.address}/balances/ft/${encodeURIComponent(token.asset)}`,
 ];
 
-const and = (path: string, query: string): string => `${path}${path.includes('?') ? '&' : '?'}${query}`;
-
 test('every route matches its schema, sends a deprecation warning and links to its successor or a related route', async () => {
   for (const path of [...lists().map(([list]) => list), ...others()]) {
     const { status, headers } = await get(path);
@@ -120,18 +118,6 @@ test('every route matches its schema, sends a deprecation warning and links to i
   const { headers } = await get(`v1/tokens/nft/history?asset_identifier=${owner.asset}&value=${owner.value}`);
   const instance = `${encodeURIComponent(owner.asset)}/${owner.value}`;
   expect(headers.get('link')).toBe(`</extended/v3/tokens/nft/${instance}/history>; rel="successor-version"`);
-});
-
-test('every list enforces a default and a maximum limit, and limit=0 means the default', async () => {
-  for (const [path, defaultLimit, maxLimit] of lists()) {
-    expect((await ok(path)).limit).toBe(defaultLimit);
-    expect((await ok(and(path, 'limit=0'))).limit).toBe(defaultLimit);
-    expect((await ok(and(path, `limit=${maxLimit}`))).limit).toBe(maxLimit);
-    const { total, results } = await ok(and(path, 'limit=1'));
-    expect({ path, total }).toEqual({ path, total: (await ok(and(path, 'offset=100000'))).total });
-    expect(results).toHaveLength(Math.min(1, total));
-    expect((await ok(and(path, 'offset=100000'))).results).toEqual([]);
-  }
 });
 
 describe('rejects with 400 and the name of the parameter:', () => {

@@ -7,7 +7,7 @@ import { RULES } from '../../src/api/shared/identifiers.ts';
 import { stacksAddress } from '../../src/codec/address.ts';
 import { encodeCursor } from '../../src/http/pagination.ts';
 import { plugin, route } from '../../src/http/route.ts';
-import { type CursorSide, HEAD } from '../../src/store/model/page.ts';
+import { HEAD } from '../../src/store/model/page.ts';
 import { checkedBody, withCheckedResponses } from '../support/api/checked-app.ts';
 import { memoryIndex } from '../support/data/memory-index.ts';
 import { alice, block, bob, drop, hashOf, receipt, transfer } from '../support/events/handmade.ts';
@@ -68,28 +68,6 @@ describe('the first page of an empty index', () => {
       `{"total":0,"limit":20,"cursor":{"next":null,"previous":null,"current":"${current}"},"results":[]}`,
     );
     expect((await sampleApp.json(`${path}?cursor=${current}`)).body).toEqual((await sampleApp.json(path)).body);
-  });
-});
-
-describe('an empty page', () => {
-  const pageAt = async (side: CursorSide, position: number) => {
-    const cursor = encodeCursor('transactions', { side, key: [position] });
-    return (await sampleApp.json(`/extended/v3/transactions?cursor=${cursor}`)).body as List;
-  };
-
-  test('after the end has the total and a cursor back', async () => {
-    const whole = (await sampleApp.json('/extended/v3/transactions')).body as List;
-    const { cursor, results, total } = await pageAt('after', 0);
-    expect([results, total, cursor.next]).toEqual([[], 6, null]);
-    expect((await sampleApp.json(`/extended/v3/transactions?cursor=${cursor.previous}`)).body).toMatchObject({
-      results: whole.results as never,
-    });
-  });
-
-  test('before the start has a cursor forward', async () => {
-    const { cursor, results, total } = await pageAt('before', Number.MAX_SAFE_INTEGER);
-    expect([results, total, cursor.previous]).toEqual([[], 6, null]);
-    expect(cursor.next).toBeString();
   });
 });
 

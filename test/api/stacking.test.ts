@@ -103,14 +103,6 @@ describe('returns 404:', () => {
   });
 });
 
-test('limit=0 means the default on lists of v1 and of signers, and returns only the total on other lists', async () => {
-  expect((await ask('v1/pox4/events?limit=0')).body).toMatchObject({ limit: 96, results: [{}, {}] });
-  const signers = { limit: 100, total: 2, results: [{}, {}] };
-  expect((await ask('v2/pox/cycles/6/signers?limit=0')).body).toMatchObject(signers);
-  expect((await ask('v2/pox/cycles?limit=0')).body).toEqual({ limit: 0, offset: 0, total: 1, results: [] });
-  expect((await ask('v2/pox/cycles?offset=9')).body).toMatchObject({ total: 1, results: [] });
-});
-
 test("a contract's prints have amounts and heights as text", async () => {
   const { body } = await ask(`v1/pox4/tx/${txIds[0]}`);
   const place = { block_height: 1, tx_id: txIds[0], tx_index: 0, event_index: 0 };

@@ -195,19 +195,6 @@ describe('blocks', () => {
   });
 });
 
-test.each([
-  ['', 20, 0, 2],
-  ['?limit=1', 1, 0, 1],
-  ['?offset=2', 20, 2, 0],
-  ['?limit=0', 0, 0, 0],
-])(
-  'the transactions of a block on the page "%s" have the limit, offset and total',
-  async (query, limit, offset, count) => {
-    const { body } = await ask(`blocks/3/transactions${query}`);
-    expect({ ...body, results: body.results.length }).toEqual({ limit, offset, total: 2, results: count } as never);
-  },
-);
-
 describe('signatures of a block', () => {
   const [first, second] = [0x51, 0x52].map((value) => hash(value, 65));
   test.each([
@@ -235,29 +222,6 @@ describe('burn blocks', () => {
     const three = chainBlock(second, { block_time: 1025, burn_block_hash: hash(102), burn_block_height: 102 });
     const { json } = testApp(memoryIndex([first.event, second.event, three.event]));
     expect((await json('/extended/v2/burn-blocks/102')).body).toMatchObject({ avg_block_time: 12 });
-  });
-
-  test.each([
-    ['', 20, 0, [103, 102]],
-    ['?limit=1', 1, 0, [103]],
-    ['?offset=1', 20, 1, [102]],
-    ['?offset=9007199254740991', 20, 9007199254740991, []],
-    ['?limit=0', 0, 0, []],
-  ])('return the page "%s"', async (query, limit, offset, heights) => {
-    const { results, ...envelope } = (await ask(`burn-blocks${query}`)).body;
-    expect(envelope).toEqual({ limit, offset, total: 2 });
-    expect(results.map(({ burn_block_height }) => burn_block_height)).toEqual(heights);
-  });
-
-  test.each([
-    ['102/blocks', 20, 0, [2, 1]],
-    ['102/blocks?limit=1&offset=1', 1, 1, [1]],
-    ['102/blocks?limit=0', 0, 0, []],
-    [`${hash(102)}/blocks?offset=2`, 20, 2, []],
-  ])('list their Stacks blocks: %s', async (path, limit, offset, heights) => {
-    const { results, ...envelope } = (await ask(`burn-blocks/${path}`)).body;
-    expect(envelope).toEqual({ limit, offset, total: 2 });
-    expect(results.map(({ height }) => height)).toEqual(heights);
   });
 });
 

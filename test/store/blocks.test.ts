@@ -199,30 +199,10 @@ describe('Bitcoin blocks', () => {
       expect(await read((reader) => reader.burnBlocks.find({ hash: burnBlock.hash }))).toEqual(burnBlock);
       expect(await read((reader) => reader.burnBlocks.find({ height: burnBlock.height }))).toEqual(burnBlock);
       const heights = anchored.map(({ height }) => height);
-      for (const [limit, offset] of [
-        [2, 0],
-        [2, 1],
-        [0, 0],
-        [100, 1],
-        [5, heights.length],
-      ] as const) {
-        const page = await read((reader) => reader.burnBlocks.blocks({ hash: burnBlock.hash }, limit, offset));
-        expect(page?.items.map(({ height }) => height)).toEqual(heights.slice(offset, offset + limit));
-        expect(page?.total).toBe(heights.length);
-      }
+      const page = await read((reader) => reader.burnBlocks.blocks({ hash: burnBlock.hash }, 100, 0));
+      expect([page?.items.map(({ height }) => height), page?.total]).toEqual([heights, heights.length]);
     }
     expect(await read((reader) => reader.burnBlocks.find('latest'))).toEqual(whole.items[0]);
-    for (const [limit, offset] of [
-      [3, 0],
-      [3, 2],
-      [0, 0],
-      [50, whole.total - 1],
-      [5, whole.total],
-      [5, 10 ** 15],
-    ] as const) {
-      const page = await read((reader) => reader.burnBlocks.page(limit, offset));
-      expect(page).toEqual({ items: whole.items.slice(offset, offset + limit), total: whole.total });
-    }
   });
 
   test('omit the blocks of another chain', async () => {

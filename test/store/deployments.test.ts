@@ -118,23 +118,6 @@ test('a block without a tenure starts one before Nakamoto, and has none in Nakam
   expect([await ofTenure(1), await ofTenure(2), await ofTenure(3), await ofTenure(0)]).toEqual([[1], [2], [], []]);
 });
 
-test('signatures are given in their order', async () => {
-  using open = openNew();
-  const signatures = ['11', '22', '33'].map((byte) => byte.repeat(65));
-  const block1 = block(null, 'one', [], { signer_signature: signatures });
-  open.ingest.receive(block1.event);
-  open.ingest.receive(block(block1, 'two').event);
-  const signaturesOf = async (height: number, limit: number, offset: number) => {
-    const page = await read(open, (reader) => reader.blocks.signatures({ height }, limit, offset));
-    return page && { total: page.total, items: page.items.map((item) => item.toHex()) };
-  };
-  expect(await signaturesOf(1, 500, 0)).toEqual({ total: 3, items: signatures });
-  expect(await signaturesOf(1, 1, 1)).toEqual({ total: 3, items: signatures.slice(1, 2) });
-  expect(await signaturesOf(1, 9, 10 ** 15)).toEqual({ total: 3, items: [] });
-  expect(await signaturesOf(2, 9, 0)).toEqual({ total: 0, items: [] });
-  expect(await signaturesOf(3, 9, 0)).toBeUndefined();
-});
-
 test('Bitcoin blocks follow the chain to another branch and back', async () => {
   using open = openNew();
   const onBurn = (label: string) => ({ burn_block_hash: hashOf(label), burn_block_height: 200 });

@@ -3,7 +3,6 @@ import fc from 'fast-check';
 import { fromHex } from '../../src/codec/hex.ts';
 import { SimulatedChain } from '../../src/devnet/chain.ts';
 import type { NodeEvent } from '../../src/devnet/node-event.ts';
-import type { Cursor } from '../../src/store/model/page.ts';
 import { NoSnapshotError } from '../../src/store/model/read-errors.ts';
 import { models } from '../../src/store/queries/row-texts.ts';
 import { openSnapshots, type Snapshots } from '../../src/store/read/snapshots.ts';
@@ -30,38 +29,6 @@ beforeAll(() => {
 afterAll(() => {
   snapshots.close();
   open[Symbol.dispose]();
-});
-
-test('a cursor starts at the next pending transaction if its own is no longer pending', async () => {
-  using index = openNew();
-  const waiting = [0, 1, 2, 3].map((nonce) => transfer(alice, nonce, 200));
-  for (const [second, tx] of waiting.entries()) index.ingest.receive(announcement([tx], 1_800_000_000 + second));
-  const reading = openSnapshots(index.directory);
-  const page = (limit: number, cursor: Cursor | null) =>
-    reading.readLong(async (reader) => {
-      const { items, next } = reader.mempool.page(limit, cursor, models);
-      return { ids: items.map(({ txId }) => `0x${txId.toHex()}`), next };
-    });
-  const { next } = await page(2, null);
-  index.ingest.receive(drop([waiting[1]!], 'TooExpensive'));
-  expect((await page(2, next)).ids).toEqual([waiting[0]!.id]);
-  reading.close();
-});
-
-test('a block is found by height and by either hash, and an unknown block is undefined', async () => {
-  await snapshots.readLong(async (reader) => {
-    const tip = reader.chain.tip();
-    if (tip === null) throw new Error('there is a tip');
-    const { height, blockHash, indexBlockHash } = tip;
-    for (const id of ['latest', { height }, { hash: blockHash }, { hash: indexBlockHash }] as const) {
-      expect(reader.chain.blockHash(id)).toEqual(tip.indexBlockHash);
-    }
-    expect(reader.chain.blockHash({ height: tip.height + 1 })).toBeUndefined();
-    expect(reader.chain.blockHash({ hash: new Uint8Array(32) })).toBeUndefined();
-    expect(reader.transactions.ofBlock({ height: tip.height + 1 }, 1, null, models)).toBeUndefined();
-    expect(reader.events.ofTransaction(new Uint8Array(32), 1, null)).toBeUndefined();
-    expect(reader.transactions.find(new Uint8Array(32))).toBeUndefined();
-  });
 });
 
 test('a request reads a single state of the chain despite concurrent writes', async () => {
@@ -101,21 +68,6 @@ test('a transaction is found wherever it is: in the chain, in the mempool, or dr
     expect(state(dropped)).toEqual({ indexBlockHash: null, status });
     const nonces = { next: 2n, lastConfirmed: 0n, lastPending: 1n, pending: [], missing: [] };
     expect(reader.principals.nonces(alice.address)).toEqual(nonces);
-  });
-  reading.close();
-});
-
-test('nonces between the last mined and the last that waits are either waiting or missing', async () => {
-  using index = openNew();
-  index.ingest.receive(block(null, 'one', [transfer(alice, 3, 200)]).event);
-  index.ingest.receive(announcement([5, 6, 9].map((nonce) => transfer(alice, nonce, 200))));
-  const reading = openSnapshots(index.directory);
-  expect(reading.read((reader) => reader.principals.nonces(alice.address))).toEqual({
-    next: 10n,
-    lastConfirmed: 3n,
-    lastPending: 9n,
-    pending: [5n, 6n],
-    missing: [8n, 7n, 4n],
   });
   reading.close();
 });

@@ -61,13 +61,6 @@ describe('a delegation', () => {
     expect(await readAfter([], delegationsAt(3, 1))).toEqual([]);
     expect(await readAfter([], delegationsAt(4))).toBeUndefined();
   });
-
-  test('counts delegations of all pages', async () => {
-    const page = await readAfter(events, (read) =>
-      read.stacking.delegations(4, POOL, { height: 2, afterHeight: 0 }, 1, 1),
-    );
-    expect([page?.items.length, page?.total]).toEqual([1, 2]);
-  });
 });
 
 describe('the stackers of a cycle', () => {
