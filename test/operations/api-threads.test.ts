@@ -3,6 +3,7 @@ import { expect, spyOn, test } from 'bun:test';
 import { systemClock } from '../../src/base/clock.ts';
 import { hasCode } from '../../src/base/errors.ts';
 import { apiThreadCount } from '../../src/commands/serve/api-threads.ts';
+import { isPortTaken } from '../../src/http/listener.ts';
 import { serving } from '../support/servers/serving.ts';
 
 /** Time limit for the metrics of a thread, in milliseconds. */
@@ -49,6 +50,22 @@ test.skipIf(process.platform !== 'linux')(
     }) as typeof serve);
     await using server = await serving({ threads: '1' });
     expect((await server.get('/extended')).status).toBe(200);
+  },
+);
+
+/** An address of this machine that no other test uses. */
+const OWN_HOST = '127.0.0.80';
+
+test.skipIf(process.platform !== 'linux' || isPortTaken(OWN_HOST, 80))(
+  'all API threads listen on port 80',
+  async () => {
+    await using _ = await serving({ threads: '2', apiHost: OWN_HOST, apiPort: '80' });
+    const sockets = await Bun.file('/proc/net/tcp').text();
+    // Hexadecimal digits of the address, lowest byte first, and of the port; 0A is the state of a listener.
+    expect(Array.from(sockets.matchAll(/ 5000007F:(\w{4}) \w+:\w+ 0A /g), ([, port]) => port)).toEqual([
+      '0050',
+      '0050',
+    ]);
   },
 );
 

@@ -170,8 +170,8 @@ async function startApiThreads(
   const threads = [first];
   try {
     const url = await first.listening();
-    // The system may have chosen the port.
-    const port = Number(new URL(url).port);
+    // The system may have chosen the port. A URL has no port if it is 80.
+    const port = settings.apiPort === 0 ? Number(new URL(url).port) : settings.apiPort;
     while (threads.length < count) threads.push(new ApiThread({ ...start, port }, parts));
     await Promise.all(threads.map((thread) => thread.listening()));
     return {
