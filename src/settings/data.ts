@@ -30,7 +30,7 @@ const networks: Readonly<Record<string, number>> = { mainnet: MAINNET_CHAIN_ID, 
 /** Commands that work on a data directory. */
 const withDirectory = [
   ...(['serve', 'demo', 'devnet', 'import', 'export', 'rebuild'] as const),
-  ...(['backup', 'restore', 'check', 'status', 'sql', 'hooks', 'console', 'cluster'] as const),
+  ...(['backup', 'restore', 'check', 'status', 'sql', 'hooks', 'console', 'cluster init'] as const),
 ];
 
 const simulatedData = {
@@ -161,18 +161,18 @@ export function valueIndexesIn(settings: { logIndex: string; callIndex: string }
 }
 
 export const clusterSettings = group('Several hosts', {
-  cluster: setting(['serve', 'cluster'], '--cluster <url>', {
+  cluster: setting(['serve', 'cluster init', 'cluster status'], '--cluster <url>', {
     type: textOrNone(),
     read: (text) => (isEngineUrl(text) ? text : false),
     help: 'PostgreSQL URL of the shared log; of several servers, the writable one is used',
     accepts: 'a URL such as postgres://user@host1:5432,host2:5432/database',
   }),
-  clusterPrefix: setting(['serve', 'cluster'], '--cluster-prefix <name>', {
+  clusterPrefix: setting(['serve', 'cluster init', 'cluster status'], '--cluster-prefix <name>', {
     type: Type.String({ pattern: PREFIX.source, default: '' }),
     help: 'Prefix of the table names, so that several chains can share a database',
     accepts: 'up to 31 lower-case letters, digits and _, not starting with a digit',
   }),
-  clusterKey: setting(['serve', 'cluster'], '--cluster-key <file>', {
+  clusterKey: setting(['serve', 'cluster init'], '--cluster-key <file>', {
     ...file(),
     absent: 'secrets.key in the data directory',
     help: 'File of keys that seal secrets, one per line, the same on all hosts',

@@ -32,14 +32,15 @@ import { historyStartQuery } from '../../store/queries/blocks/chain.ts';
 import { etaText, progressLines } from '../cli/progress.ts';
 import { clusterLogJson } from './host.ts';
 
-type ClusterSettings = SettingsOf<'cluster'>;
+type InitSettings = SettingsOf<'cluster init'>;
+type StatusSettings = SettingsOf<'cluster status'>;
 
 const INSUFFICIENT_PRIVILEGE = '42501';
 const RIGHTS_REMEDY =
   'Name a role that has this right in --cluster: stackside cluster init is run by the owner of the tables, and prints the statements that give other roles their rights.';
 
 /** Runs work on the log's engine. @throws OperatorError; TemporaryError if the engine fails */
-async function onEngine<T>(settings: ClusterSettings, work: (access: EngineAccess) => Promise<T>): Promise<T> {
+async function onEngine<T>(settings: StatusSettings, work: (access: EngineAccess) => Promise<T>): Promise<T> {
   if (settings.cluster === null) {
     throw new OperatorError('This command needs the URL of a shared log.', 'Set --cluster or STACKSIDE_CLUSTER.');
   }
@@ -81,7 +82,7 @@ function requireWhole(data: string): void {
  * continued by the next.
  * @throws OperatorError, also while another process writes to the data directory
  */
-export async function initCluster(settings: ClusterSettings): Promise<void> {
+export async function initCluster(settings: InitSettings): Promise<void> {
   const { data } = settings;
   // Without a journal, the directory is neither read nor created.
   using _lock = existsSync(journalPath(data)) ? lockWriter(data) : null;
@@ -198,7 +199,7 @@ export interface ReportOptions {
  * @returns whether no faults were found in the entries that were verified
  * @throws OperatorError
  */
-export async function reportCluster(settings: ClusterSettings, { json, verify }: ReportOptions): Promise<boolean> {
+export async function reportCluster(settings: StatusSettings, { json, verify }: ReportOptions): Promise<boolean> {
   const print = (lines: readonly string[]): void => void process.stdout.write(`${lines.join('\n')}\n`);
   return onEngine(settings, async (access) => {
     const log = new PostgresLog(access);

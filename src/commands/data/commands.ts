@@ -312,14 +312,14 @@ export const status = command('status', {
   },
 });
 
-const clusterInit = command('cluster', {
+const clusterInit = command('cluster init', {
   name: 'init',
   summary: 'Create the tables of the shared log, and copy the journal of the data directory',
   example: 'stackside cluster init --cluster postgres://db1,db2/stacks --data /srv/stacks',
   run: async ({ settings }) => (await import('../cluster/cluster.ts')).initCluster(settings),
 });
 
-const clusterStatus = command('cluster', {
+const clusterStatus = command('cluster status', {
   name: 'status',
   summary: "Show the shared log, its hosts, and PostgreSQL's replication",
   example: 'stackside cluster status --cluster postgres://stackside@db1,db2,db3/stacks',

@@ -43,11 +43,11 @@ describeWith('PostgreSQL', hasPostgres, () => {
   test('cluster init fills the log with a journal, and cluster status shows log, host, lease and servers', async () => {
     const events = simulatedEvents({ seed: 5, blocks: 4 });
     using directory = ingestOf(events);
-    const args = ['--cluster', quorum.url, '--cluster-prefix', 'init_', '--data', directory.path];
+    const args = ['--cluster', quorum.url, '--cluster-prefix', 'init_'];
     const grants = grantStatements(tableNames('init_'))
       .map((grant) => `  ${grant}\n`)
       .join('');
-    expect(await stackside('cluster', 'init', ...args)).toEqual({
+    expect(await stackside('cluster', 'init', ...args, '--data', directory.path)).toEqual({
       code: 0,
       stdout: `Created the tables of the shared log.\nIf the hosts use another role, grant it these rights:\n${grants}Created a key for signing secrets in ${secretsKeyFile(directory.path)}.\nThe log now has the ${entryOf(events.length)} entries of the journal in ${directory.path}.\nSigning secrets are encrypted with the key in ${secretsKeyFile(directory.path)}. Copy this file to the data directory of each other host, or name it there with --cluster-key.\n`,
       stderr: '',
@@ -104,7 +104,7 @@ describeWith('PostgreSQL', hasPostgres, () => {
     await quorum.primary().run(`DELETE FROM ${table} WHERE seq IN (2, 3, 5)`);
     await quorum.primary().run(`UPDATE ${table} SET payload = '\\x00' WHERE seq = 6`);
     await quorum.primary().run(`UPDATE ${table} SET received_at = 0 WHERE seq = 8`);
-    const args = ['--cluster', quorum.url, '--cluster-prefix', 'verified_', '--data', directory.path];
+    const args = ['--cluster', quorum.url, '--cluster-prefix', 'verified_'];
     const torn = await stackside('cluster', 'status', '--verify', '--json', ...args);
     expect([torn.code, JSON.parse(torn.stdout).verification]).toEqual([
       2,
