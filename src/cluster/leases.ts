@@ -7,7 +7,7 @@ import type { EngineAccess } from './engine-tables.ts';
 
 export interface LeaseOptions {
   name: string;
-  /** The requesting process: a text that no other process has used. */
+  /** The requesting process, as a text that no other process has used; or its host, which may then get the lease again. */
   holder: string;
   /** Seconds until the lease ends unless it is renewed. */
   seconds: number;

@@ -3,11 +3,12 @@ import { expect, spyOn, test } from 'bun:test';
 import { cpSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
+import { Registry } from 'prom-client';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
 import { OperatorError } from '../../src/base/errors.ts';
 import { ASK_MS } from '../../src/cluster/lease-keeper.ts';
 import { LogUnavailableError } from '../../src/cluster/shared-log.ts';
-import type { OpenLog } from '../../src/commands/cluster/host.ts';
+import { joinCluster, type OpenLog } from '../../src/commands/cluster/host.ts';
 import { reportStatus } from '../../src/commands/data/check.ts';
 import { realEnvironment } from '../../src/commands/serve/environment.ts';
 import { serveUntilSignal, startServing } from '../../src/commands/serve/serve.ts';
@@ -348,6 +349,29 @@ test('a host logs that another has its name', async () => {
   const warnings = () => logged.filter(({ event }) => event === 'setup_warning');
   await until(() => warnings().length > 0, 'the warning');
   expect(warnings()).toMatchObject([{ problem: expect.stringContaining('the name db-1') }]);
+});
+
+test('a killed host gets its claim again when it restarts, and another host gets it after a minute', async () => {
+  let now = 0;
+  const log = new MemoryLog(() => now);
+  using directory = dataDirectory();
+  using opened = openAt(directory.path);
+  const { ingest } = opened;
+  await using ending = new AsyncDisposableStack();
+  const hostNamed = async (hostName: string) => {
+    const settings = readSettings({ cluster: CLUSTER, hostName, data: directory.path }, {});
+    const common = { clock: systemClock, random: realEnvironment.random, registry: new Registry(), log: () => {} };
+    const joined = await joinCluster({ settings, ingest, openLog: opening(log), ...common });
+    ending.defer(() => joined?.stop());
+    return joined!;
+  };
+  const [killed, other] = [await hostNamed('a'), await hostNamed('b')];
+  expect(await killed.claim('fill')).not.toBeNull();
+  expect(await other.claim('fill')).toBeNull();
+  const restarted = await hostNamed('a');
+  expect(await restarted.claim('fill')).not.toBeNull();
+  now = 60_000;
+  expect(await other.claim('fill')).not.toBeNull();
 });
 
 test('a host that may not join closes the log, which would keep its process from the end', async () => {

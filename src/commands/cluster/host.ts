@@ -70,8 +70,11 @@ export type ServedCluster = NonNullable<Awaited<ReturnType<typeof joinCluster>>>
 /** Ends the claim of work that only this host does for now. */
 export type Release = () => Promise<void>;
 
-/** Seconds until a claim expires. If the work takes longer, another host does it as well, which is harmless. */
-const CLAIM_SECONDS = 600;
+/**
+ * Seconds until a claim expires, which another host may wait for if this host dies. If the work takes longer, another host does
+ * it as well, which is harmless.
+ */
+const CLAIM_SECONDS = 60;
 
 /** Entries that a host may lag behind the log and still be ready. */
 const MAX_LAG_ENTRIES = 100;
@@ -229,7 +232,8 @@ export async function joinCluster(options: JoinOptions) {
     deliveries,
     /** Takes the lease for other work that one host does at a time; null while another host has it. */
     async claim(work: string): Promise<Release | null> {
-      const holder = `${name}/${process}`;
+      // Without the process, so that a host that was killed gets its claim again when it restarts.
+      const holder = `${name}/`;
       const lease = await opened.leases.give({ name: work, holder, seconds: CLAIM_SECONDS, epochSeen: 0 });
       if (!('newEpoch' in lease)) return null;
       const key = { name: work, holder, epoch: lease.newEpoch };
