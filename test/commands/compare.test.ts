@@ -188,6 +188,9 @@ test('a server without a chain API is rejected, and a server without blocks may 
   const none = reference(() => new Response('hello'));
   const { message } = await failureOf(OperatorError, compareWith(none.url));
   expect(message).toContain("isn't the status of a Stacks API: it returned 200");
+  const moved = reference(() => Response.redirect('https://127.0.0.1:1/extended', 301));
+  const { remedy } = await failureOf(OperatorError, compareWith(moved.url));
+  expect(remedy).toBe('Give the URL of the server to which it redirects, perhaps with https.');
   const empty = keep(await serving());
   await expect(compareWith(empty.api)).rejects.toThrow(TemporaryError);
 });

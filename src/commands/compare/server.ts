@@ -186,9 +186,12 @@ export async function readStatus(server: Server): Promise<{ version: string; tip
   const { block_height: height, index_block_hash: hash, burn_block_height: burnHeight = 0 } = Object(tip);
   if (typeof version !== 'string') {
     const reason = answer instanceof NoAnswer ? answer.reason : `it returned ${answer.status}`;
+    const isRedirect = !(answer instanceof NoAnswer) && answer.headers.has('location');
     throw new OperatorError(
       `${server.url}${STATUS_PATH} isn't the status of a Stacks API: ${reason}.`,
-      'Give the URL without /extended, such as https://api.example.org.',
+      isRedirect
+        ? 'Give the URL of the server to which it redirects, perhaps with https.'
+        : 'Give the URL without /extended, such as https://api.example.org.',
     );
   }
   if (typeof height !== 'number' || typeof hash !== 'string') {
