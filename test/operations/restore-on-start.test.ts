@@ -15,7 +15,9 @@ import { emptyDirectory, entryOf, ingestOf, OTHER_IDENTITY, openAt, simulatedEve
 import { keepToEnd } from '../support/data/keep-to-end.ts';
 import { journalRows, tables } from '../support/data/tables.ts';
 import { webServer } from '../support/servers/web-server.ts';
+import { heldClock } from '../support/time/held-clock.ts';
 import { impatientClock } from '../support/time/impatient-clock.ts';
+import { until } from '../support/time/until.ts';
 
 const events = simulatedEvents({ seed: 21, blocks: 8, accounts: 3, transactionsPerBlock: 1, forkEvery: 3 });
 const signer = parseSigner(newPrivateKey())!;
@@ -133,6 +135,30 @@ test("accepts existing data even if the archive can't be reached", async () => {
   expect(await restoreFrom(away.url, data)).toEqual([
     { ...failing, reason: `${file} can't be reached: it answered 503.` },
   ]);
+});
+
+test('logs that the server waits for an archive that does not answer', async () => {
+  using away = webServer(path);
+  const { promise, resolve } = Promise.withResolvers<null>();
+  away.answer = () => promise;
+  const logged: LogEvent[] = [];
+  const clock = heldClock([20_000]);
+  const settings = readSettings({ data: folder(), from: away.url, archivePublicKey: signer.publicKey }, {});
+  const restored = restoreOnStart({ from: away.url, settings, clock, log: (event) => logged.push(event) });
+  await until(() => away.requestedNames.length > 0, 'the first request');
+  clock.pass(20_000);
+  expect(logged).toEqual([
+    {
+      event: 'service_failing',
+      service: 'following',
+      place: away.url,
+      reason: `${away.url} has not answered for 20 s`,
+    },
+  ]);
+  resolve(null);
+  await restored;
+  expect(clock.waiting(20_000)).toBe(0);
+  expect(names(logged)).toEqual(['service_failing', 'restore_begun', 'restored']);
 });
 
 test('rejects a directory that contains files but no entries', async () => {

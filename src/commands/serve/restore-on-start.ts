@@ -1,5 +1,5 @@
 /** `serve --from`: an empty data directory is restored from an archive before the server starts. */
-import { requireIdentity } from '../../archive/archive.ts';
+import { type Identity, requireIdentity } from '../../archive/archive.ts';
 import { filesAt, loadSeenArchive, openArchive, saveSeenArchive, UNSIGNED } from '../../archive/open.ts';
 import { restoreArchive } from '../../archive/restore.ts';
 import type { Clock } from '../../base/clock.ts';
@@ -15,6 +15,8 @@ import { isUnfinished } from '../../store/files/unfinished.ts';
 
 /** Milliseconds between two lines of the log about a restore. */
 const LOG_INTERVAL_MS = 5_000;
+/** Milliseconds until the log says that the server waits for its archive, before all attempts have failed. */
+const NOTICE_MS = 20_000;
 
 interface StartRestore {
   /** The location of the archive. */
@@ -39,6 +41,23 @@ export const openSource = (
   });
 };
 
+/** Opens the archive at the start of the server, which waits for it. Logs if that takes long. @throws OperatorError */
+async function openAtStart(
+  options: StartRestore,
+  directory: string | null,
+): Promise<{ store: ObjectStoreReads; archive: Identity }> {
+  const { from, settings, clock, log } = options;
+  const { location: place } = filesAt(from, settings.data, clock);
+  const reason = `${place} has not answered for ${duration(NOTICE_MS / 1_000)}`;
+  const cancel = clock.after(NOTICE_MS, () => log({ event: 'service_failing', service: 'following', place, reason }));
+  try {
+    const store = await openSource(options, directory);
+    return { store, archive: await requireIdentity(store) };
+  } finally {
+    cancel();
+  }
+}
+
 /**
  * Requires data of the archive's chain. Another log is allowed, because the server takes the archive's events like a node's.
  * @throws OperatorError
@@ -54,7 +73,7 @@ async function requireSameChain(options: StartRestore, { chainId, position }: Da
     );
   }
   try {
-    const archive = await requireIdentity(await openSource(options, directory));
+    const { archive } = await openAtStart(options, directory);
     if (chainId === null || chainId === archive.chain_id) return;
     throw new OperatorError(
       `The archive at ${location} belongs to ${chainWords(archive.chain_id)}, but the data in ${directory} to chain ${chainIdText(chainId)}.`,
@@ -70,9 +89,8 @@ async function requireSameChain(options: StartRestore, { chainId, position }: Da
 async function restore(options: StartRestore): Promise<void> {
   const { settings, clock, log } = options;
   const { data: directory, network: chainId } = settings;
-  const store = await openSource(options, directory);
+  const { store, archive } = await openAtStart(options, directory);
   const { location } = store;
-  const archive = await requireIdentity(store);
   log({ event: 'restore_begun', place: location, chain: chainIdText(archive.chain_id) });
   const startedAt = clock.monotonic();
   let lastLogged = startedAt;
