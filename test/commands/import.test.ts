@@ -1,5 +1,7 @@
 import { Database } from 'bun:sqlite';
 import { expect, spyOn, test } from 'bun:test';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { BATCH_ROWS } from '../../src/commands/data/import.ts';
 import { dataStateOf } from '../../src/store/files/status.ts';
 import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
@@ -70,6 +72,18 @@ test('a recording of another chain does not release empty data from the chain of
     expect((await importEvents(directory.path, events)).error?.message).toContain('belongs to another chain: ');
     expect(dataStateOf(directory.path).chainId).toBe(1);
   }
+});
+
+test('the remedy for a file that is no recording names the formats, and for a later row how to continue', async () => {
+  using directory = dataDirectory();
+  const archive = join(directory.path, 'recording.zip');
+  writeFileSync(archive, 'PK\x03\x04 and more of it');
+  const { error } = await importFiles(directory.path, [archive]);
+  expect(error?.message).toStartWith(`Row 1 of ${archive} can't be imported: a row has four columns`);
+  expect(error?.remedy).toStartWith('Give a recording as TSV, plain or compressed with gzip or zstd.');
+  const later = await importEvents(directory.path, events.with(1, { ...events[1]!, text: '{' }));
+  expect(later.error?.message).toContain('Row 2 of ');
+  expect(later.error?.remedy).toStartWith('The rows before it are in the index. Correct the row');
 });
 
 test('a skipped row does not undo the rows before it', async () => {

@@ -95,7 +95,11 @@ const tooShortError = (directory: string, file: string, { id, path }: Entry): Op
     NEW_DIRECTORY,
   );
 
-/** The remedy for a row that can't be imported. @param mayBeUnsorted whether the rows may have another order, which can't be looked up */
+/** The remedy for the first row, if it can't be imported: the file may be an archive, a dump or a database. */
+const BAD_FILE =
+  'Give a recording as TSV, plain or compressed with gzip or zstd. To skip such rows of a recording, add --skip-bad.';
+
+/** The remedy for a later row. @param mayBeUnsorted whether the rows may have another order, which can't be looked up */
 const badRowRemedy = (mayBeUnsorted: boolean): string =>
   mayBeUnsorted
     ? 'The rows before it are in the index. If the rows are not in the order of their ids, sort them (LC_ALL=C sort -n); else correct the row, or add --skip-bad to skip such rows.'
@@ -286,7 +290,9 @@ class RecordingImport {
     this.#commit(previous);
     throw new OperatorError(
       `Row ${counts.rows + 1} of ${this.file} can't be imported: ${error.message}.`,
-      badRowRemedy(needsParent && this.input.size === null && this.#seen.hasGaps),
+      counts.rows === 0 && !needsParent
+        ? BAD_FILE
+        : badRowRemedy(needsParent && this.input.size === null && this.#seen.hasGaps),
     );
   }
 
