@@ -198,7 +198,8 @@ export function requireFreePort(
   { what, flags }: { what: string; flags: AddressFlags },
   address: { hostname: string; port: number },
 ): void {
-  listening(what, flags, address, () => Bun.listen({ ...address, socket: { data() {} } }).stop(true));
+  // Unlike `Bun.listen`, this throws an error with a code if the host name can't be resolved. The port is free at once.
+  listening(what, flags, address, () => void Bun.serve({ ...address, fetch: () => Response.error() }).stop(true));
 }
 
 /** Reports whether another program listens on a TCP port of this machine. */
