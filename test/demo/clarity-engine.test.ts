@@ -21,7 +21,6 @@ import { type Demo, demo, type Steered } from './demo.ts';
 const ANSWER_MS = 60_000;
 
 interface Outcome extends Steered {
-  status: string;
   error: string | null;
 }
 
@@ -32,22 +31,15 @@ let contract = '';
 beforeAll(async () => {
   project = await standInEngine();
   server = await demo({ clarity: project.path }, { ...realEnvironment, clock });
-  const { body } = await server.post<Outcome & { sender: string }>('/stackside/v1/devnet/deploy', {
-    name: 'any',
-    source: '(print 1)',
-  });
-  contract = `${body.sender}.any`;
+  const { sender } = await server.steer<{ sender: string }>('deploy', { name: 'any', source: '(print 1)' });
+  contract = `${sender}.any`;
 });
 afterAll(async () => {
   await server?.[Symbol.asyncDispose]();
   project?.[Symbol.dispose]();
 });
 
-const call = async (name: string): Promise<Outcome> => {
-  const { status, body } = await server.post<Outcome>('/stackside/v1/devnet/call', { contract, function: name });
-  expect([name, status]).toEqual([name, 200]);
-  return body;
-};
+const call = (name: string) => server.steer<Outcome>('call', { contract, function: name });
 
 test('a read-only function accepts a contract as its sender', async () => {
   const [address = '', name = ''] = contract.split('.');
@@ -111,13 +103,13 @@ test('an engine that ends while it tries a changed contract is reported, and the
   using project = await standInEngine();
   await using watched = await watchedDemo(project.path);
   const { server, file, logged } = watched;
-  const { tip } = await server.json<Steered>('/stackside/v1/devnet');
+  const { tip } = await server.state();
   await Bun.write(file, '(die)');
   await until(() => logged.some(({ event }) => event === 'contracts_refused'), 'the word of the engine');
   expect(logged.find(({ event }) => event === 'contracts_refused')).toMatchObject({
     problem: expect.stringContaining('The Clarity engine ended with code 3.'),
   });
-  expect((await server.json<Steered>('/stackside/v1/devnet')).tip).toEqual(tip);
+  expect((await server.state()).tip).toEqual(tip);
   expect((await server.steer('mine')).blocks[0]?.height).toBe(tip.height + 1);
 });
 
@@ -125,9 +117,7 @@ test('a changed contract is deployed again, and the transactions after it are mi
   using project = await standInEngine();
   await using watched = await watchedDemo(project.path);
   const { server, file, logged } = watched;
-  for (const name of ['first', 'second']) {
-    await server.post<Steered>('/stackside/v1/devnet/deploy', { name, source: '(print 1)' });
-  }
+  for (const name of ['first', 'second']) await server.steer('deploy', { name, source: '(print 1)' });
   await Bun.write(file, '(ok false)');
   const deployments = () => logged.filter(({ event }) => event === 'contracts_deployed');
   await until(() => deployments().length === 2, 'the new deployment');

@@ -31,6 +31,7 @@ const TOKEN = `
 (define-public (mint (amount uint)) (ft-mint? gold amount tx-sender))
 (define-public (send (amount uint) (to principal)) (ft-transfer? gold amount tx-sender to))
 (define-public (make (id uint)) (nft-mint? art id tx-sender))
+(define-private (hide) u1)
 (define-public (fail) ERR_NONE)
 (define-public (crash) (ok (/ u1 u0)))`;
 const LIMITS = `
@@ -101,8 +102,6 @@ interface Tx {
 }
 
 interface Answer extends Steered {
-  status: string;
-  repr: string;
   failure: {
     place: { contract: string; line: number; column: number; expression: string } | null;
     trace: string;
@@ -141,14 +140,8 @@ describeWith('Clarity', hasClarity, () => {
     server = await demo({ clarity: project.path });
   });
   test('a chain with real contracts has no simulated users', async () => {
-    const { status, body } = await server.post('/stackside/v1/devnet/mine', { traffic: 3 });
-    expect([status, body]).toEqual([
-      400,
-      expect.objectContaining({
-        field: 'traffic',
-        message: 'body/traffic must be 0, because a chain with real contracts has no simulated users',
-      }),
-    ]);
+    const { message } = await server.refuses('mine', { traffic: 3 });
+    expect(message).toBe('body/traffic must be 0, because a chain with real contracts has no simulated users');
   });
   afterAll(async () => {
     await server?.[Symbol.asyncDispose]();
@@ -193,12 +186,19 @@ describeWith('Clarity', hasClarity, () => {
         ...common(),
       }),
     );
+  const buy = (units: number, options: Partial<Call> = {}) =>
+    call({ contractName: 'shop', functionName: 'buy', functionArgs: [Cl.uint(units)], ...options });
+  const goldOf = async (address: string) =>
+    BigInt((await readOnly('token', 'get-balance', [Cl.principal(address) as never])).value);
+  const sold = async () =>
+    (await server.json<{ data: string }>(`/v2/data_var/${DEPLOYER.address}/shop/sold?proof=0`)).data;
+  const heights = async () =>
+    ((await readOnly('shop', 'heights')) as { value: string }[]).map(({ value }) => Number(value));
   const stxOf = async (address: string): Promise<bigint> =>
     BigInt((await server.json<{ balance: string }>(`/v2/accounts/${address}?proof=0`)).balance);
 
   test("the project's contracts are deployed in the order of their references", async () => {
-    const { tip } = await server.json<{ tip: { height: number } }>('/stackside/v1/devnet');
-    expect(tip.height).toBe(7);
+    expect((await server.state()).tip.height).toBe(7);
     const { results } = await server.json<{ results: { contract_id: string }[] }>('/stackside/v1/contracts');
     expect(results.map(({ contract_id }) => contract_id).slice(0, 6)).toEqual(
       ['caller', 'vault', 'limits', 'rules', 'shop', 'token'].map((name) => `${DEPLOYER.address}.${name}`),
@@ -208,66 +208,46 @@ describeWith('Clarity', hasClarity, () => {
   test('sets a balance of tokens by minting, and rejects a lower one or an unknown token', async () => {
     const asset = `${DEPLOYER.address}.token::gold`;
     const address = 'ST2CY5V39NHDPWSXMW9QDT3HC3GD6Q6XX4CFRK9AG';
-    const set = (amount: string, token = asset) =>
-      server.post<{ tx_id: string; message: string }>('/stackside/v1/devnet/balance', {
-        address,
-        amount,
-        asset: token,
-      });
-    const { status, body } = await set('70');
-    expect([status, await readOnly('token', 'get-balance', [Cl.principal(address) as never])]).toEqual([
-      200,
-      { type: 'uint', value: '70' },
-    ]);
-    const { events } = await minedTx(body.tx_id.slice(2));
+    const set = (amount: string, token = asset) => server.steer('balance', { address, amount, asset: token });
+    const { tx_id: id } = await set('70');
+    expect(await goldOf(address)).toBe(70n);
+    const { events } = await minedTx(id.slice(2));
     expect(events.map(({ event_type }) => event_type)).toEqual(['stx_asset', 'fungible_token_asset']);
     const { results } = await server.json<{ results: { principal: string; balance: string }[] }>(
       `/extended/v3/tokens/ft/${asset}/holders`,
     );
     expect(results.find(({ principal }) => principal === address)?.balance).toBe('70');
-    expect((await set('70')).body.tx_id).toBe(null as never);
+    expect((await set('70')).tx_id).toBe(null as never);
     const large = String(10n ** 22n);
-    expect((await set(large)).status).toBe(200);
-    expect(await readOnly('token', 'get-balance', [Cl.principal(address) as never])).toEqual({
-      type: 'uint',
-      value: large,
-    });
+    await set(large);
+    expect(await goldOf(address)).toBe(BigInt(large));
     const rare = `${DEPLOYER.address}.token::rare`;
-    expect((await set('200000000000000000000', rare)).body.message).toContain('is refused by the interpreter');
-    expect((await set('50000000000000000000', rare)).status).toBe(200);
+    const refuses = async (amount: string, token: string, message: string) =>
+      expect((await server.refuses('balance', { address, amount, asset: token })).message).toContain(message);
+    await refuses('200000000000000000000', rare, 'is refused by the interpreter');
+    await set('50000000000000000000', rare);
     // Nothing is left of the refused mint.
     expect(await readOnly('token', 'get-rare', [Cl.principal(address) as never])).toBe(5n * 10n ** 19n);
-    expect((await set('9'.repeat(39))).body.message).toContain(': one request mints at most ');
-    expect((await set('69')).body.message).toContain(
-      `must be >= ${large}, because only the contract can take tokens away`,
-    );
-    expect((await set(`${large}0`, `${asset}2`)).body.message).toContain(
-      'must be a fungible token of a contract on this chain',
-    );
+    await refuses('9'.repeat(39), asset, ': one request mints at most ');
+    await refuses('69', asset, `must be >= ${large}, because only the contract can take tokens away`);
+    await refuses(`${large}0`, `${asset}2`, 'must be a fungible token of a contract on this chain');
   });
 
   test('an address can be given by the name of an account, and the limit of an amount has its reason', async () => {
-    const body = { amount: '5' };
-    const names = '(deployer, wallet_1)';
     for (const [path, field] of [
       ['fund', 'address'],
       ['transfer', 'recipient'],
       ['balance', 'address'],
     ] as const) {
-      const post = (text: string, amount: string) =>
-        server.post<{ message: string }>(`/stackside/v1/devnet/${path}`, { ...body, amount, [field]: text });
       const before = await stxOf(WALLET.address);
-      const amount = path === 'balance' ? before + 5n : 5n;
-      expect([path, (await post('wallet_1', String(amount))).status]).toEqual([path, 200]);
+      const amount = String(path === 'balance' ? before + 5n : 5n);
+      await server.steer(path, { amount, [field]: 'wallet_1' });
       expect(await stxOf(WALLET.address)).toBe(before + 5n);
-      expect((await post('wallet_2', '5')).body.message).toBe(
-        `body/${field} must be a principal of testnet, or the name of an account ${names}`,
+      expect((await server.refuses(path, { amount: '5', [field]: 'wallet_2' })).message).toBe(
+        `body/${field} must be a principal of testnet, or the name of an account (deployer, wallet_1)`,
       );
     }
-    const { body: refused } = await server.post<{ message: string }>('/stackside/v1/devnet/fund', {
-      address: 'wallet_1',
-      amount: '9'.repeat(19),
-    });
+    const refused = await server.refuses('fund', { address: 'wallet_1', amount: '9'.repeat(19) });
     expect(refused.message).toMatch(
       /must be <= \d+, because the faucet has no more micro-STX; settings\/Devnet\.toml can give an account more$/,
     );
@@ -285,11 +265,7 @@ describeWith('Clarity', hasClarity, () => {
 
   test("a call is executed, with result, events and fee, and the node's routes read its changes", async () => {
     const before = await stxOf(WALLET.address);
-    const { tx_status, tx_result, events, block_height } = await call({
-      contractName: 'shop',
-      functionName: 'buy',
-      functionArgs: [Cl.uint(7)],
-    });
+    const { tx_status, tx_result, events, block_height } = await buy(7);
     expect([tx_status, tx_result.repr]).toEqual(['success', '(ok u7)']);
     expect(events.map(({ event_type }) => event_type)).toEqual([
       ...['stx_asset', 'fungible_token_asset', 'smart_contract_log'],
@@ -300,10 +276,7 @@ describeWith('Clarity', hasClarity, () => {
     expect(events[2]?.contract_log?.value.repr).toBe(
       `(tuple (bitcoin u${tip.burn_block_height}) (event "bought") (height u${block_height}) (left u${before - 2_007n}))`,
     );
-    expect(await readOnly('token', 'get-balance', [Cl.principal(WALLET.address) as never])).toEqual({
-      type: 'uint',
-      value: '7',
-    });
+    expect(await goldOf(WALLET.address)).toBe(7n);
     const variable = await server.json<{ data: string }>(`/v2/data_var/${DEPLOYER.address}/shop/sold?proof=0`);
     expect(variable).toEqual({ data: Cl.serialize(Cl.uint(7)).replace(/^(0x)?/, '0x') });
     const entry = await server.post<{ data: string }>(
@@ -314,45 +287,29 @@ describeWith('Clarity', hasClarity, () => {
   });
 
   test("failures have the node's error messages", async () => {
-    const outcome = ({ tx_status, tx_result, vm_error }: Tx) => [tx_status, tx_result.repr, vm_error];
-    expect(outcome(await call({ functionName: 'fail' }))).toEqual(['abort_by_response', '(err u404)', null]);
-    expect(outcome(await call({ functionName: 'crash' }))).toEqual([
-      'abort_by_response',
-      '(err none)',
-      'DivisionByZero',
-    ]);
-    expect(outcome(await call({ functionName: 'make', functionArgs: [Cl.uint(1)] }))).toEqual([
-      ...['success', '(ok true)', null],
-    ]);
-    expect(outcome(await call({ functionName: 'make', functionArgs: [Cl.uint(1)] }))).toEqual([
-      ...['abort_by_response', '(err u1)', null],
-    ]);
+    const outcome = async (functionName: string, functionArgs: ReturnType<typeof Cl.uint>[] = []) => {
+      const { tx_status, tx_result, vm_error } = await call({ functionName, functionArgs });
+      return [tx_status, tx_result.repr, vm_error];
+    };
+    expect(await outcome('fail')).toEqual(['abort_by_response', '(err u404)', null]);
+    expect(await outcome('crash')).toEqual(['abort_by_response', '(err none)', 'DivisionByZero']);
+    expect(await outcome('make', [Cl.uint(1)])).toEqual(['success', '(ok true)', null]);
+    expect(await outcome('make', [Cl.uint(1)])).toEqual(['abort_by_response', '(err u1)', null]);
   });
 
   test.each([
     ['call', 'get-balance', 'NoSuchPublicFunction', ': get-balance is read-only, so use read'],
+    ['call', 'hide', 'NoSuchPublicFunction', ': hide is private'],
     ['call', 'crush', 'NoSuchPublicFunction', ': did you mean crash?'],
     ['call', 'q', 'NoSuchPublicFunction', ': the contract has crash, fail, make, mint, send'],
     ['read', 'mint', 'NotReadOnly', ': mint is public, so use call'],
     ['read', 'get-balence', 'Unchecked(UndefinedFunction("get-balence"))', ': did you mean get-balance?'],
     ['read', 'get-balance', 'Unchecked(IncorrectArgumentCount(1, 0))', ''],
   ])('a %s of the function %s fails with %s and a hint', async (path, name, reason, hint) => {
-    const { status, body } = await server.post<{ message: string; reason: string; field?: string }>(
-      `/stackside/v1/devnet/${path}`,
-      { contract: 'token', function: name },
-    );
-    expect([status, body.reason]).toEqual([400, reason]);
-    expect(body.message).toEndWith(`${reason}${hint}`);
-    expect(body.field).toBe(path === 'call' ? 'function' : (undefined as never));
-  });
-
-  test('a private function is named as such', async () => {
-    const { body } = await server.post<{ message: string }>('/stackside/v1/devnet/call', {
-      contract: 'vault',
-      function: 'check',
-      arguments: ['u1'],
-    });
-    expect(body.message).toBe('body/function is refused: NoSuchPublicFunction: check is private');
+    const refusal = await server.refuses(path, { contract: 'token', function: name });
+    expect(refusal.reason).toBe(reason);
+    expect(refusal.message).toEndWith(`${reason}${hint}`);
+    expect(refusal.field).toBe(path === 'call' ? 'function' : (undefined as never));
   });
 
   test('only a call above the block limit fails, and a megabyte is printed', async () => {
@@ -364,26 +321,15 @@ describeWith('Clarity', hasClarity, () => {
   });
 
   test('a failed post-condition undoes everything but the fee', async () => {
-    const [before, gold] = [
-      await stxOf(WALLET.address),
-      await readOnly('token', 'get-balance', [Cl.principal(WALLET.address) as never]),
-    ];
-    const denied = await call({
-      contractName: 'shop',
-      functionName: 'buy',
-      functionArgs: [Cl.uint(5)],
+    const [before, gold] = [await stxOf(WALLET.address), await goldOf(WALLET.address)];
+    const denied = await buy(5, {
       postConditionMode: PostConditionMode.Deny,
       postConditions: [Pc.principal(WALLET.address).willSendEq(4).ustx()],
     });
     expect([denied.tx_status, denied.events]).toEqual(['abort_by_post_condition', []]);
     expect(await stxOf(WALLET.address)).toBe(before - 2_000n);
-    expect(await readOnly('token', 'get-balance', [Cl.principal(WALLET.address) as never])).toEqual(gold);
-    const unnamed = await call({
-      contractName: 'shop',
-      functionName: 'buy',
-      functionArgs: [Cl.uint(5)],
-      postConditionMode: PostConditionMode.Deny,
-    });
+    expect(await goldOf(WALLET.address)).toBe(gold);
+    const unnamed = await buy(5, { postConditionMode: PostConditionMode.Deny });
     expect([unnamed.tx_status, unnamed.vm_error]).toEqual([
       'abort_by_post_condition',
       `Post-condition check failure: Fungible asset S0000000000000000000002AA028H.STX::STX was moved by ${WALLET.address} but not checked`,
@@ -400,8 +346,7 @@ describeWith('Clarity', hasClarity, () => {
     expect((await failureOf(unnamed))?.trace).toEndWith(
       `\n\nPost-condition mode deny: ${WALLET.address} sent 5 micro-STX without a condition.\n${moved}`,
     );
-    const next = await call({ contractName: 'shop', functionName: 'buy', functionArgs: [Cl.uint(1)] });
-    expect(next.tx_result.repr).toBe('(ok u8)');
+    expect((await buy(1)).tx_result.repr).toBe('(ok u8)');
     // The engine traces from a state without the aborted calls.
     const failed = await call({ functionName: 'make', functionArgs: [Cl.uint(1)] });
     expect((await failureOf(failed))?.place).toMatchObject({ expression: '(nft-mint? art id tx-sender)' });
@@ -435,12 +380,8 @@ describeWith('Clarity', hasClarity, () => {
 
   test('a contract without functions has an interface without definitions, and its data can be read', async () => {
     const source = '(define-fungible-token ore) (define-data-var n uint u7) (define-constant sum (+ u1 u2))';
-    const { body } = await server.post<{ status: string }>('/stackside/v1/devnet/deploy', {
-      sender: 'wallet_1',
-      name: 'mute',
-      source,
-    });
-    expect(body.status).toBe('success');
+    const deployment = { sender: 'wallet_1', name: 'mute', source };
+    expect((await server.steer('deploy', deployment)).status).toBe('success');
     const id = `${WALLET.address}/mute`;
     expect(await server.json<object>(`/v2/contracts/interface/${id}`)).toMatchObject({
       functions: [],
@@ -452,21 +393,17 @@ describeWith('Clarity', hasClarity, () => {
     });
     expect((await server.get(`/v2/data_var/${id}/m?proof=0`)).status).toBe(404);
     expect(await server.json<object>(`/v2/constant_val/${id}/sum`)).toEqual({ data: `0x${Cl.serialize(Cl.uint(3))}` });
-    const again = await server.post<{ reason: string }>('/stackside/v1/devnet/deploy', {
-      sender: 'wallet_1',
-      name: 'mute',
-      source,
-    });
-    expect([again.status, again.body.reason]).toEqual([400, 'ContractAlreadyExists']);
+    expect((await server.refuses('deploy', deployment)).reason).toBe('ContractAlreadyExists');
   });
 
   test('a failed deployment names the line of its mistake', async () => {
     const deploy = async (source: string) => {
-      const { body } = await server.post<{ status: string; error: string | null; error_line: number | null }>(
-        '/stackside/v1/devnet/deploy',
-        { sender: 'wallet_1', name: `line-${source.length}`, source },
+      const deployment = { sender: 'wallet_1', name: `line-${source.length}`, source };
+      const { error, error_line } = await server.steer<{ error: string | null; error_line: number | null }>(
+        'deploy',
+        deployment,
       );
-      return [body.error, body.error_line];
+      return [error, error_line];
     };
     const good = ';; a comment (with a bracket\n(define-data-var n uint u0)\n\n(define-read-only (n?) (var-get n))\n';
     expect(await deploy(good)).toEqual([null, null]);
@@ -481,16 +418,12 @@ describeWith('Clarity', hasClarity, () => {
     expect(await deploy(`${good}(define-public (add) (ok u1)`)).toEqual(["expected closing ')'", 5]);
     expect(await deploy(`${good}\n(define-public (add) (ok u1)))`)).toEqual(["unexpected ')'", 6]);
     // A dry run leaves nothing on the chain.
-    expect(await call({ contractName: 'shop', functionName: 'buy', functionArgs: [Cl.uint(1)] })).toMatchObject({
-      tx_status: 'success',
-    });
+    expect((await buy(1)).tx_status).toBe('success');
   });
 
   test("a fork reverts the contracts' changes, and its transactions are mined again", async () => {
-    const sold = async () =>
-      (await server.json<{ data: string }>(`/v2/data_var/${DEPLOYER.address}/shop/sold?proof=0`)).data;
     const before = await sold();
-    await call({ contractName: 'shop', functionName: 'buy', functionArgs: [Cl.uint(9)] });
+    await buy(9);
     const after = await sold();
     const { orphaned, blocks } = await server.steer('fork', { depth: 1 });
     expect([orphaned.length, blocks.length]).toEqual([1, 2]);
@@ -506,16 +439,13 @@ describeWith('Clarity', hasClarity, () => {
       ['time', { seconds: 1_800 }],
     ] as const) {
       await server.steer(command, body);
-      const { tip, bitcoin } = await server.json<{ tip: { height: number }; bitcoin: { height: number } }>(
-        '/stackside/v1/devnet',
-      );
-      const heights = (await readOnly('shop', 'heights')) as { value: string }[];
-      expect([command, heights.map(({ value }) => Number(value))]).toEqual([command, [tip.height, bitcoin.height]]);
+      const { tip, bitcoin } = await server.state();
+      expect([command, await heights()]).toEqual([command, [tip.height, bitcoin.height]]);
     }
   });
 
   test('time is moved by Bitcoin blocks as far as they go, then by blocks of ten seconds', async () => {
-    const state = () => server.json<Steered>('/stackside/v1/devnet');
+    const { state } = server;
     for (const seconds of [1, 609, 610, 1_805]) {
       const { tip, bitcoin } = await state();
       const until = tip.time + seconds;
@@ -531,8 +461,8 @@ describeWith('Clarity', hasClarity, () => {
     expect(Number(((await readOnly('shop', 'tenure')) as { value: string }).value)).toBe(bitcoin.time);
     const { burn_block_time: time } = await server.json<{ burn_block_time: number }>('/extended/v2/blocks/latest');
     expect(time).toBe(bitcoin.time);
-    const past = await server.post<{ message: string }>('/stackside/v1/devnet/time', { until_time: bitcoin.time });
-    expect([past.status, past.body.message]).toEqual([400, expect.stringContaining('body/until_time must be > ')]);
+    const past = await server.refuses('time', { until_time: bitcoin.time });
+    expect(past.message).toContain('body/until_time must be > ');
   });
 
   test('constants have the values that the deployment gave them', async () => {
@@ -556,7 +486,7 @@ describeWith('Clarity', hasClarity, () => {
   test('the contract counts stacking, and the route, the state and the client agree', async () => {
     const client = new StackingClient({ address: WALLET.address, network: 'testnet', client: { baseUrl: server.api } });
     const info = await client.getPoxInfo();
-    const { cycle, bitcoin } = await server.json<Steered>('/stackside/v1/devnet');
+    const { cycle, bitcoin } = await server.state();
     const onChain = cvToValue(
       await fetchCallReadOnlyFunction({
         contractAddress: 'ST000000000000000000002AMW42H',
@@ -584,7 +514,6 @@ describeWith('Clarity', hasClarity, () => {
     expect(functions.find(({ name }) => name === 'get-total-ustx-stacked')?.outputs).toEqual({ type: 'uint128' });
     expect(functions.filter(({ name }) => name.startsWith('stackside'))).toEqual([]);
     // The contract and the account agree about locked STX.
-    const signer = new StackingClient({ address: WALLET.address, network: 'testnet', client: { baseUrl: server.api } });
     const poxAddress = 'mhYeZXrSEuyf2wbJ14qZ2apG7ofMLDj9Ss';
     const facts = { poxAddress, rewardCycle: cycle.number, period: 2, topic: Pox4SignatureTopic.StackStx };
     const limits = { maxAmount: 10n ** 18n, authId: 1 };
@@ -598,7 +527,7 @@ describeWith('Clarity', hasClarity, () => {
       signerKey: privateKeyToPublic(WALLET.key) as string,
       ...limits,
       fee: 5_000,
-      signerSignature: signer.signPoxSignature({ ...facts, ...limits, signerPrivateKey: WALLET.key }),
+      signerSignature: client.signPoxSignature({ ...facts, ...limits, signerPrivateKey: WALLET.key }),
     });
     expect((await minedTx(txid)).tx_result.repr).toStartWith('(ok ');
     const account = await server.json<{ locked: string; unlock_height: number }>(
@@ -608,33 +537,24 @@ describeWith('Clarity', hasClarity, () => {
     expect((await client.getPoxInfo()).next_cycle.stacked_ustx).toBe(Number(amount));
   });
 
-  test('a Bitcoin block that a fork took back counts again', async () => {
-    await server.steer('bitcoin', {});
-    await server.steer('fork', { depth: 1 });
-    const { bitcoin } = await server.json<Steered>('/stackside/v1/devnet');
-    const steered = await server.steer('bitcoin', { until_height: bitcoin.height + 2 });
-    expect(steered.bitcoin_blocks.map(({ height }) => height)).toEqual([bitcoin.height + 1, bitcoin.height + 2]);
-    expect((await server.json<Steered>('/stackside/v1/devnet')).bitcoin.height).toBe(bitcoin.height + 2);
-  });
-
   test('Bitcoin blocks that a fork took back come again one by one, as contracts count them', async () => {
     await server.steer('bitcoin', { count: 3 });
     await server.steer('fork', { depth: 3 });
     for (let tenure = 0; tenure < 4; tenure += 1) {
-      await server.steer('bitcoin');
-      const { tip, bitcoin } = await server.json<Steered>('/stackside/v1/devnet');
-      const heights = (await readOnly('shop', 'heights')) as { value: string }[];
-      expect(heights.map(({ value }) => Number(value))).toEqual([tip.height, bitcoin.height]);
+      const { bitcoin: before } = await server.state();
+      const next = before.height + 1;
+      const steered = await server.steer('bitcoin', { until_height: next });
+      expect(steered.bitcoin_blocks.map(({ height }) => height)).toEqual([next]);
+      const { tip, bitcoin } = await server.state();
+      expect(await heights()).toEqual([tip.height, bitcoin.height]);
     }
   });
 
   test("a snapshot reverts the contracts' changes, and stays for the next test", async () => {
-    const sold = async () =>
-      (await server.json<{ data: string }>(`/v2/data_var/${DEPLOYER.address}/shop/sold?proof=0`)).data;
     await server.steer('snapshot', { name: 'shop' });
     const before = await sold();
     for (const units of [3, 4]) {
-      const { tx_status } = await call({ contractName: 'shop', functionName: 'buy', functionArgs: [Cl.uint(units)] });
+      const { tx_status } = await buy(units);
       expect([tx_status, await sold()]).not.toEqual(['success', before]);
       await server.steer('revert', { snapshot: 'shop' });
       expect(await sold()).toBe(before);
@@ -662,14 +582,8 @@ describeWith('Clarity', hasClarity, () => {
     const seen = async () =>
       BigInt((await readOnly('token', 'get-stx', [Cl.principal(DEPLOYER.address) as never])) as string);
     const before = await seen();
-    const recipient = DEPLOYER.address;
-    const transaction = await makeSTXTokenTransfer({
-      recipient,
-      amount: 7,
-      fee: 400,
-      senderKey: WALLET.key,
-      ...common(),
-    });
+    const transfer = { recipient: DEPLOYER.address, amount: 7, fee: 400, senderKey: WALLET.key };
+    const transaction = await makeSTXTokenTransfer({ ...transfer, ...common() });
     await broadcastTransaction({ transaction, ...common() });
     expect((await minedTx(transaction.txid())).tx_status).toBe('success');
     expect(await seen()).toBe(before + 7n);
@@ -698,10 +612,8 @@ describeWith('Clarity', hasClarity, () => {
   });
 
   describe('the explanation of a failed call', () => {
-    const callPlainly = async (contract: string, name: string, ...args: string[]) => {
-      const body = { contract, function: name, arguments: args, sender: 'wallet_1' };
-      return (await server.post<Answer>('/stackside/v1/devnet/call', body)).body;
-    };
+    const callPlainly = (contract: string, name: string, ...args: string[]) =>
+      server.steer<Answer>('call', { contract, function: name, arguments: args, sender: 'wallet_1' });
     const vault = `${DEPLOYER.address}.vault`;
 
     test.each([

@@ -21,7 +21,7 @@ import {
   validateContractCall,
 } from '@stacks/transactions';
 import { templates } from '../../src/devnet/traffic.ts';
-import { type Demo, demo, type Steered } from './demo.ts';
+import { type Demo, demo } from './demo.ts';
 
 const senderKey = `${'11'.repeat(32)}01`;
 const sender = getAddressFromPrivateKey(senderKey, 'testnet');
@@ -162,7 +162,7 @@ test('a delegation is in the map of the stacking contract', async () => {
 });
 
 test("the node's routes for explorers answer with the tip of the index", async () => {
-  const { tip, bitcoin, cycle } = await server.json<Steered>('/stackside/v1/devnet');
+  const { tip, bitcoin, cycle } = await server.state();
   const answer = (path: string) => server.json<object>(path);
   expect(await answer('/v2/info')).toMatchObject({
     network_id: 0x8000_0000,

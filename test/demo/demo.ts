@@ -26,10 +26,19 @@ export interface Steered {
   snapshots: { name: string; height: number }[];
   faucet: { address: string; balance: string };
   tx_id: string;
+  status: string;
+  repr: string;
   block: SteeredBlock;
   blocks: SteeredBlock[];
   orphaned: SteeredBlock[];
   bitcoin_blocks: { height: number; hash: string; time: number }[];
+}
+
+/** The parts of a rejection that tests read. */
+export interface Refusal {
+  message: string;
+  field?: string;
+  reason?: string;
 }
 
 export interface Demo extends AsyncDisposable {
@@ -41,7 +50,11 @@ export interface Demo extends AsyncDisposable {
   /** Posts JSON to the API. @template T the expected type of the body */
   post<T = unknown>(path: string, body?: unknown): Promise<{ status: number; body: T }>;
   /** Steers the demo by the last part of a route, such as `mine`, and expects that it succeeds. */
-  steer(command: string, body?: unknown): Promise<Steered>;
+  steer<T = Steered>(command: string, body?: unknown): Promise<T>;
+  /** Steers the demo, and expects that it answers with 400. */
+  refuses(command: string, body?: unknown): Promise<Refusal>;
+  /** The state of the devnet. */
+  state(): Promise<Steered>;
 }
 
 /** Whether only `stackside devnet` has one of the settings. */
@@ -82,16 +95,20 @@ export async function demo(
       const text = await response.text();
       return { status: response.status, body: text.startsWith('{') ? JSON.parse(text) : text };
     };
+    const json = async <T>(path: string) => (await fetch(`${api}${path}`)).json() as Promise<T>;
+    const steer = (expected: number) => async (command: string, body?: unknown) => {
+      const { status, body: answer } = await post(`/stackside/v1/devnet/${command}`, body);
+      if (status !== expected) throw new Error(`${command}: ${status} ${JSON.stringify(answer)}`);
+      return answer;
+    };
     return {
       api: api ?? '',
       get: (path, init) => fetch(`${api}${path}`, init),
-      json: async <T>(path: string) => (await fetch(`${api}${path}`)).json() as Promise<T>,
+      json,
       post,
-      async steer(command, body) {
-        const { status, body: answer } = await post(`/stackside/v1/devnet/${command}`, body);
-        if (status !== 200) throw new Error(`${command}: ${status} ${JSON.stringify(answer)}`);
-        return answer;
-      },
+      steer: steer(200),
+      refuses: steer(400),
+      state: () => json<Steered>('/stackside/v1/devnet'),
       async [Symbol.asyncDispose]() {
         await stop();
         directory[Symbol.dispose]();

@@ -34,7 +34,7 @@ async function devnet(settings: Record<string, string>, isReal = true): Promise<
   const project = isReal ? await standInEngine() : null;
   const chosen = project === null ? { automine: 'true' } : { clarity: project.path };
   const server = await demo({ interval: undefined, ...chosen, ...settings }, { ...realEnvironment, clock });
-  const state = () => server.json<Steered>('/stackside/v1/devnet');
+  const { state } = server;
   return {
     server,
     clock,

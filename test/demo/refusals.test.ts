@@ -257,7 +257,7 @@ test('invalid parameters return 400, unknown contracts 404, and wrong methods 40
 });
 
 test('an account has empty proofs by default, and the state at a requested block', async () => {
-  const { tip } = await server.json<{ tip: { index_block_hash: string } }>('/stackside/v1/devnet');
+  const { tip } = await server.state();
   const before = await server.json<object>(`/v2/accounts/${funded!.address}`);
   expect(before).toMatchObject({ balance_proof: '', nonce_proof: '' });
   await server.steer('mine');

@@ -8,7 +8,7 @@ import { MAX_ANSWER_BYTES } from '../../src/http/direct-fetch.ts';
 import { clarityProject, DEPLOYER, hasClarity, stopEngines } from '../support/clarity.ts';
 import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
 import { describeWith } from '../support/servers/system-servers.ts';
-import { type Demo, demo, type Steered } from './demo.ts';
+import { type Demo, demo } from './demo.ts';
 
 const TRAIT = 'SP3FBR2AGK5H9QBDH3EEN6DF8EK8JY7RX8QJ5SVTE.greeter-trait';
 const GREETER = 'ST2CY5V39NHDPWSXMW9QDT3HC3GD6Q6XX4CFRK9AG.greeter';
@@ -36,11 +36,8 @@ async function fill(project: DataDirectory): Promise<void> {
 }
 
 const askOne = async (server: Demo) => {
-  const { body } = await server.post<Steered & { status: string; repr: string }>('/stackside/v1/devnet/call', {
-    contract: 'hall',
-    function: 'ask',
-    arguments: [`'${GREETER}`],
-  });
+  const called = { contract: 'hall', function: 'ask', arguments: [`'${GREETER}`] };
+  const body = await server.steer('call', called);
   return [body.status, body.repr];
 };
 
@@ -149,10 +146,7 @@ describeWith('Clarity', hasClarity, () => {
     for (const [name, source] of Object.entries(named))
       await Bun.write(cacheOf(other, `${deployer}.${name}.clar`), source);
     await using chain = await demo({ clarity: other.path });
-    const { body } = await chain.post<{ repr: string }>('/stackside/v1/devnet/call', {
-      contract: 'hall',
-      function: 'ask',
-    });
+    const body = await chain.steer('call', { contract: 'hall', function: 'ask' });
     expect(body.repr).toBe('(ok u1)');
   });
 

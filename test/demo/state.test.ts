@@ -10,7 +10,6 @@ import { type DataDirectory, dataDirectory } from '../support/data/data-director
 import { describeWith } from '../support/servers/system-servers.ts';
 import { type Demo, demo, type Steered } from './demo.ts';
 
-const DEVNET = '/stackside/v1/devnet';
 const GOLD = `${DEPLOYER.address}.counter::gold`;
 const counter = (step: number): string =>
   `(define-fungible-token gold u100)
@@ -39,13 +38,10 @@ describeWith('Clarity', hasClarity, () => {
   const start = (settings: Record<string, string> = {}) => demo({ clarity: project.path, state: file, ...settings });
   const call = (server: Demo, name: string, sender: string) =>
     server.steer('call', { contract: 'counter', function: name, sender });
-  const count = async (server: Demo) => {
-    const { body } = await server.post<{ repr: string }>(`${DEVNET}/read`, { contract: 'counter', function: 'now' });
-    return body.repr;
-  };
+  const count = async (server: Demo) => (await server.steer('read', { contract: 'counter', function: 'now' })).repr;
   /** Everything that must be equal after the chain was continued. */
   async function stateOf(server: Demo) {
-    const { tip, bitcoin, pending, snapshots, faucet } = await server.json<Steered>(DEVNET);
+    const { tip, bitcoin, pending, snapshots, faucet } = await server.state();
     const list = `/extended/v1/address/${WALLET.address}/transactions`;
     const { results } = await server.json<{ results: { tx_id: string; tx_status: string; block_height: number }[] }>(
       list,
@@ -65,7 +61,7 @@ describeWith('Clarity', hasClarity, () => {
       await call(server, 'go', 'wallet_1');
       await server.steer('fork', { depth: 1 });
       await server.steer('time', { seconds: 3_600 });
-      const { address } = (await server.steer('account', { name: 'alice' })) as never as { address: string };
+      const { address } = await server.steer<{ address: string }>('account', { name: 'alice' });
       await server.steer('fund', { address, amount: '5000000' });
       await server.steer('balance', { address, amount: '70', asset: GOLD });
       before = await stateOf(server);
@@ -86,8 +82,7 @@ describeWith('Clarity', hasClarity, () => {
     ]);
     await server.steer('transfer', { recipient: DEPLOYER.address, amount: '1', sender: 'alice' });
     const change = { address: DEPLOYER.address, amount: '31', asset: GOLD };
-    const response = await server.post<{ message: string }>(`${DEVNET}/balance`, change);
-    expect([response.status, response.body.message]).toEqual([400, expect.stringContaining('SupplyOverflow')]);
+    expect((await server.refuses('balance', change)).message).toContain('SupplyOverflow');
     await server.steer('revert', { snapshot: 'one' });
     expect(await count(server)).toBe('u1');
   });
@@ -95,12 +90,10 @@ describeWith('Clarity', hasClarity, () => {
   test('contracts that changed in the meantime are deployed again, and later transactions are mined again', async () => {
     await Bun.write(join(project.path, 'contracts/counter.clar'), counter(10));
     await Bun.write(join(project.path, 'Clarinet.toml'), manifest);
-    {
-      await using server = await start();
-      expect(await count(server)).toBe('u10');
-      await call(server, 'go', 'wallet_1');
-      expect(await count(server)).toBe('u20');
-    }
+    await using server = await start();
+    expect(await count(server)).toBe('u10');
+    await call(server, 'go', 'wallet_1');
+    expect(await count(server)).toBe('u20');
   });
 
   test('a devnet that is stopped while it mines the chain of its file again keeps the file', async () => {
@@ -172,15 +165,15 @@ describeWith('Clarity', hasClarity, () => {
     {
       await using server = await demo(settings);
       await server.steer('call', { contract: 'c-0', function: 'go', sender: 'wallet_1' });
-      const { tip } = await server.json<Steered>(DEVNET);
+      const { tip } = await server.state();
       await server.steer('fork', { depth: tip.height - 1 });
-      before = await server.json<Steered>(DEVNET);
+      before = await server.state();
     }
     expect(before.pending).toHaveLength(29);
     await using server = await demo(settings);
-    expect((await server.json<Steered>(DEVNET)).pending).toEqual(before.pending);
+    expect((await server.state()).pending).toEqual(before.pending);
     await server.steer('mine', {});
-    expect((await server.json<Steered>(DEVNET)).pending).toEqual([]);
+    expect((await server.state()).pending).toEqual([]);
   });
 
   test('a devnet that fails at its start reports the place of the mistake and writes no file', async () => {

@@ -9,7 +9,7 @@ import { testApp } from '../api/test-app.ts';
 import { command, stackside } from '../e2e/stackside.ts';
 import { rawExchange } from '../support/servers/raw-http.ts';
 import { until } from '../support/time/until.ts';
-import { type Demo, demo, type Steered } from './demo.ts';
+import { type Demo, demo } from './demo.ts';
 
 const senderKey = `${'33'.repeat(32)}01`;
 const sender = getAddressFromPrivateKey(senderKey, 'testnet');
@@ -23,7 +23,7 @@ beforeAll(async () => {
 });
 afterAll(() => server[Symbol.asyncDispose]());
 
-const state = () => server.json<Steered>('/stackside/v1/devnet');
+const state = () => server.state();
 const indexStatus = () => server.json<{ chain_tip: { block_height: number; index_block_hash: string } }>('/extended');
 
 async function sent(options: { nonce?: number; fee?: number; amount?: number } = {}): Promise<string> {
@@ -66,18 +66,8 @@ test('transactions in a mine request are mined with pending ones, in nonce order
   const first = await sign({ nonce });
   const { blocks } = await server.steer('mine', { transactions: [last.serialize(), first.serialize()] });
   expect(blocks[0]?.transactions).toEqual([`0x${first.txid()}`, waiting, `0x${last.txid()}`]);
-  const response = await server.post<{ message: string }>('/stackside/v1/devnet/mine', {
-    transactions: [first.serialize()],
-  });
-  expect(response.status).toBe(400);
-  expect(response.body.message).toContain('body/transactions/0 is refused: BadNonce');
-});
-
-test('simulated users send transactions if a mine request sets traffic', async () => {
-  const { blocks } = await server.steer('mine', { traffic: 6 });
-  expect(blocks[0]?.transactions.length).toBeGreaterThanOrEqual(6);
-  // The users may have announced transactions for the next block.
-  await server.steer('mine');
+  const { message } = await server.refuses('mine', { transactions: [first.serialize()] });
+  expect(message).toContain('body/transactions/0 is refused: BadNonce');
 });
 
 test('a devnet without a project announces no transactions of simulated users', async () => {
@@ -135,17 +125,6 @@ test('a fork that is not longer stays orphaned', async () => {
   expect((await indexStatus()).chain_tip.index_block_hash).toBe(tip.index_block_hash);
 });
 
-test('a fork below the first block is rejected', async () => {
-  const { tip } = await state();
-  const { status, body } = await server.post<{ message: string }>('/stackside/v1/devnet/fork', {
-    depth: tip.height + 1,
-  });
-  expect([status, body.message]).toEqual([
-    400,
-    `body/depth must be <= ${tip.height}, the number of blocks below the tip`,
-  ]);
-});
-
 test('a grant that a fork reverted is mined again with the next grant', async () => {
   const gift = { address: recipient, amount: '7000000' };
   const first = await server.steer('fund', gift);
@@ -156,97 +135,61 @@ test('a grant that a fork reverted is mined again with the next grant', async ()
 
 test('a balance can be set to any amount without the key of the address', async () => {
   const address = 'ST2CY5V39NHDPWSXMW9QDT3HC3GD6Q6XX4CFRK9AG';
-  const set = (amount: string, account = address) =>
-    server.post<{ tx_id: string | null; balance: string; message: string }>('/stackside/v1/devnet/balance', {
-      address: account,
-      amount,
-    });
+  const set = (amount: string) => server.steer<{ tx_id: string; balance: string }>('balance', { address, amount });
   const balance = async () => (await server.json<{ balance: string }>(`/extended/v1/address/${address}/stx`)).balance;
   for (const amount of ['5000000', '2000000', '2000001', '0', '7', '6', '1000', '0', '7']) {
-    const { status, body } = await set(amount);
-    expect([status, body.balance, await balance()]).toEqual([200, amount, amount]);
-    expect(await statusOf(body.tx_id!)).toBe('success');
+    const changed = await set(amount);
+    expect([changed.balance, await balance()]).toEqual([amount, amount]);
+    expect(await statusOf(changed.tx_id)).toBe('success');
   }
-  expect((await set('7')).body).toEqual(expect.objectContaining({ tx_id: null, balance: '7' }));
+  expect(await set('7')).toMatchObject({ tx_id: null, balance: '7' });
   for (const [amount, account, message] of [
     ['9999999999999999999', address, ', because the faucet has no more micro-STX'],
     ['9'.repeat(39), address, 'body/amount must be <= '],
     ['-1', address, 'body/amount must be a whole number of at most 39 digits, as text'],
     ['1', 'nobody', 'body/address must be a principal of testnet, or the name of an account (none yet)'],
   ] as const) {
-    const { status, body } = await set(amount, account);
-    expect([amount, status, body.message]).toEqual([amount, 400, expect.stringContaining(message)]);
+    expect((await server.refuses('balance', { address: account, amount })).message).toContain(message);
   }
 });
 
-interface Reply {
-  tx_id: string;
-  status: string;
-  result: string;
-  sender: string;
-  block: { transactions: string[] };
-}
-
 test('the node signs transfers, deployments and calls for named accounts, each in a separate block', async () => {
-  const { address, private_key } = (
-    await server.post<{ address: string; private_key: string }>('/stackside/v1/devnet/account', { name: 'alice' })
-  ).body;
-  expect(address).toBe(getAddressFromPrivateKey(private_key, 'testnet'));
-  const poor = await server.post<{ message: string }>('/stackside/v1/devnet/transfer', {
-    sender: 'alice',
-    recipient,
-    amount: '5',
+  const { address, private_key } = await server.steer<{ address: string; private_key: string }>('account', {
+    name: 'alice',
   });
-  expect([poor.status, poor.body.message]).toEqual([
-    400,
-    expect.stringContaining('The transaction is refused: NotEnoughFunds: {'),
-  ]);
+  expect(address).toBe(getAddressFromPrivateKey(private_key, 'testnet'));
+  const poor = await server.refuses('transfer', { sender: 'alice', recipient, amount: '5' });
+  expect(poor.message).toContain('The transaction is refused: NotEnoughFunds: {');
   await server.steer('transfer', { recipient: address, amount: '9000000', memo: 'for alice' });
 
   const { contracts } = await server.json<{ contracts: { name: string; source: string }[] }>(
     '/stackside/v1/devnet/contracts',
   );
   const { source } = contracts.find(({ name }) => name === 'token')!;
-  const deployed = await server.post<Reply>('/stackside/v1/devnet/deploy', { sender: 'alice', name: 'coin', source });
-  expect(deployed.body).toMatchObject({ status: 'success', sender: address, result: '0x0703' });
-  expect(deployed.body.block.transactions).toEqual([deployed.body.tx_id]);
-  const called = await server.post<Reply>('/stackside/v1/devnet/call', {
-    sender: 'alice',
-    contract: `${address}.coin`,
-    function: 'mint',
-    arguments: ['u50', `'${recipient}`],
-  });
-  expect(called.body).toMatchObject({ status: 'success', result: '0x0703', repr: '(ok true)' });
-  const byName = { contract: 'coin', function: 'mint', arguments: ['u5', `'${recipient}`] };
-  expect((await server.post<Reply>('/stackside/v1/devnet/call', byName)).body).toMatchObject({ status: 'success' });
+  const deployed = await server.steer('deploy', { sender: 'alice', name: 'coin', source });
+  expect(deployed).toMatchObject({ status: 'success', sender: address, result: '0x0703' });
+  expect(deployed.block.transactions).toEqual([deployed.tx_id]);
+  const mint = { function: 'mint', arguments: ['u50', `'${recipient}`] };
+  const called = await server.steer('call', { sender: 'alice', contract: `${address}.coin`, ...mint });
+  expect(called).toMatchObject({ status: 'success', result: '0x0703', repr: '(ok true)' });
+  expect(await server.steer('call', { contract: 'coin', ...mint })).toMatchObject({ status: 'success' });
 });
 
 test('a read-only function is called with literals, and an unknown account is named', async () => {
   const pox = 'ST000000000000000000002AMW42H.pox-4';
-  const read = await server.post<{ repr: string }>('/stackside/v1/devnet/read', {
-    contract: pox,
-    function: 'get-pox-info',
-  });
-  expect([read.status, read.body.repr]).toEqual([200, expect.stringContaining('(reward-cycle-id ')]);
-  const failed = await server.post('/stackside/v1/devnet/read', { contract: pox, function: 'nothing' });
-  expect(failed).toMatchObject({ status: 400, body: { reason: expect.stringContaining('nothing') } });
-  const unknown = await server.post('/stackside/v1/devnet/transfer', { sender: 'alise', recipient, amount: '1' });
-  expect(unknown).toMatchObject({
-    status: 400,
-    body: { field: 'sender', message: expect.stringContaining('POST /stackside/v1/devnet/account adds alise') },
+  const read = await server.steer('read', { contract: pox, function: 'get-pox-info' });
+  expect(read.repr).toContain('(reward-cycle-id ');
+  const failed = await server.refuses('read', { contract: pox, function: 'nothing' });
+  expect(failed.reason).toContain('nothing');
+  const from = (sender?: string) => server.refuses('transfer', { sender, recipient, amount: '1' });
+  expect(await from('alise')).toMatchObject({
+    field: 'sender',
+    message: expect.stringContaining('POST /stackside/v1/devnet/account adds alise'),
   });
   // An address has no account to add, unless the node has its key.
-  const stranger = await server.post('/stackside/v1/devnet/transfer', {
-    sender: pox.split('.')[0],
-    recipient,
-    amount: '1',
-  });
-  expect(stranger).toMatchObject({
-    status: 400,
-    body: {
-      field: 'sender',
-      message: expect.stringMatching(/; a devnet with --unsafe-impersonate accepts every address$/),
-    },
+  expect(await from(pox.split('.')[0])).toMatchObject({
+    field: 'sender',
+    message: expect.stringMatching(/; a devnet with --unsafe-impersonate accepts every address$/),
   });
   const { faucet } = await state();
   const known = { sender: faucet.address, recipient, amount: '1' };
@@ -261,12 +204,7 @@ test.each([
 ])('an argument %s of a buffer is %s', async (argument, repr) => {
   const name = `journal-${argument}`;
   await server.steer('deploy', { name, source: journal.source });
-  const { status, body } = await server.post<Reply>('/stackside/v1/devnet/call', {
-    contract: name,
-    function: 'mark',
-    arguments: [argument, 'none'],
-  });
-  expect(status).toBe(200);
+  const body = await server.steer('call', { contract: name, function: 'mark', arguments: [argument, 'none'] });
   const transaction = await server.json<{ contract_call: { function_args: { repr: string }[] } }>(
     `/extended/v1/tx/${body.tx_id}`,
   );
@@ -305,9 +243,19 @@ test.each([
     { contract: 'ST000000000000000000002AMW42H.pox-4', function: 'delegate-stx' },
     'The transaction is refused: BadFunctionArgument: expecting 4 arguments, got 0',
   ],
+  ['mine', { count: 0 }, 'body/count must be >= 1'],
+  ['mine', { blocks: 1 }, 'body/blocks is not allowed'],
+  ['mine', { transactions: ['zz'] }, 'body/transactions/0 must be the hex digits'],
+  ['mine', { transactions: ['00'] }, 'body/transactions/0 is refused'],
+  ['fork', { depth: 101 }, 'body/depth must be <= 100'],
+  ['fund', { address: 'nobody', amount: '1' }, 'body/address must be a principal of testnet'],
+  ['fund', { address: sender, amount: '9999999999999999' }, 'body/amount must be <= '],
+  ['time', {}, 'body'],
+  ['interval', { seconds: -1 }, 'body/seconds must be >= 0'],
 ])('/stackside/v1/devnet/%s rejects %j', async (path, body, message) => {
-  const response = await server.post<{ message: string }>(`/stackside/v1/devnet/${path}`, body);
-  expect([response.status, response.body.message]).toEqual([400, expect.stringContaining(message)]);
+  const { tip } = await state();
+  expect((await server.refuses(path, body)).message).toContain(message);
+  expect((await state()).tip).toEqual(tip);
 });
 
 test('a tenure starts with its Bitcoin block if tenures are requested, otherwise with the next block', async () => {
@@ -336,13 +284,6 @@ test('a cycle request stops at the first block of the next cycle', async () => {
   expect(cycles.results[0]?.cycle_number).toBeGreaterThanOrEqual(after.cycle.number);
 });
 
-test('a time request moves the time of the next block forward', async () => {
-  const before = await state();
-  await server.steer('time', { seconds: 86_400 });
-  const { blocks } = await server.steer('mine');
-  expect(blocks[0]!.time).toBe(before.tip.time + 86_400);
-});
-
 test('time can be set to the second, and further seconds add up until a block is mined', async () => {
   const { tip } = await state();
   await server.steer('time', { until_time: tip.time + 1 });
@@ -354,11 +295,8 @@ test('time can be set to the second, and further seconds add up until a block is
   await server.steer('time', { seconds: 1 });
   const { bitcoin_blocks: bitcoin, blocks: later } = await server.steer('bitcoin');
   expect(later[0]!.time).toBeGreaterThanOrEqual(bitcoin[0]!.time);
-  const past = await server.post<{ message: string }>('/stackside/v1/devnet/time', { until_time: later[0]!.time });
-  expect([past.status, past.body.message]).toEqual([
-    400,
-    `body/until_time must be > ${later[0]!.time} and <= ${later[0]!.time + 31_536_000}`,
-  ]);
+  const { message } = await server.refuses('time', { until_time: later[0]!.time });
+  expect(message).toBe(`body/until_time must be > ${later[0]!.time} and <= ${later[0]!.time + 31_536_000}`);
 });
 
 test('mines blocks, Bitcoin blocks and cycles up to a given height or number', async () => {
@@ -380,9 +318,9 @@ test('mines blocks, Bitcoin blocks and cycles up to a given height or number', a
     ['cycle', { until_cycle: cycle.number }, 'body/until_cycle must be > '],
     ['cycle', { until_cycle: cycle.number + 30 }, 'body/until_cycle must be > '],
     ['time', { until_time: 5, seconds: 5 }, 'body/until_time must not be given together with seconds'],
+    ['fork', { depth: now.height + 1 }, `body/depth must be <= ${now.height}, the number of blocks below the tip`],
   ] as const) {
-    const response = await server.post<{ message: string }>(`/stackside/v1/devnet/${path}`, body);
-    expect([body, response.status, response.body.message]).toEqual([body, 400, expect.stringContaining(message)]);
+    expect((await server.refuses(path, body)).message).toContain(message);
   }
   expect((await state()).tip).toEqual(now);
 });
@@ -475,27 +413,6 @@ test('a transaction of a simulated user that a fork made pending again can be re
   expect(mined.tx_status).not.toBe('pending');
 });
 
-test('an invalid body is rejected with the name of the field', async () => {
-  const refusals: [path: string, body: unknown, message: string][] = [
-    ['/stackside/v1/devnet/mine', { count: 0 }, 'body/count must be >= 1'],
-    ['/stackside/v1/devnet/mine', { blocks: 1 }, 'body/blocks is not allowed'],
-    ['/stackside/v1/devnet/mine', { transactions: ['zz'] }, 'body/transactions/0 must be the hex digits'],
-    ['/stackside/v1/devnet/mine', { transactions: ['00'] }, 'body/transactions/0 is refused'],
-    ['/stackside/v1/devnet/fork', { depth: 101 }, 'body/depth must be <= 100'],
-    ['/stackside/v1/devnet/fund', { address: 'nobody', amount: '1' }, 'body/address must be a principal of testnet'],
-    ['/stackside/v1/devnet/fund', { address: sender, amount: '9999999999999999' }, 'body/amount must be <= '],
-    ['/stackside/v1/devnet/time', {}, 'body'],
-    ['/stackside/v1/devnet/interval', { seconds: -1 }, 'body/seconds must be >= 0'],
-  ];
-  const { tip } = await state();
-  for (const [path, body, message] of refusals) {
-    const answer = await server.post<{ message: string }>(path, body);
-    expect([path, answer.status]).toEqual([path, 400]);
-    expect(answer.body.message).toContain(message);
-  }
-  expect((await state()).tip).toEqual(tip);
-});
-
 test('requests from other sites and with other host names are rejected', async () => {
   const { host } = new URL(server.api);
   const refused: [headers: Record<string, string>, status: number][] = [
@@ -534,8 +451,7 @@ test('after a pending transaction is dropped, another with its nonce is mined', 
   const nextId = await sent({ fee: 300 });
   await server.steer('mine');
   expect(await statusOf(nextId)).toBe('success');
-  const { status, body } = await server.post<{ field: string }>('/stackside/v1/devnet/drop', { tx_id: id });
-  expect([status, body.field]).toEqual([400, 'tx_id']);
+  expect((await server.refuses('drop', { tx_id: id })).field).toBe('tx_id');
 });
 
 test('drop and revert also drop pending transactions of simulated users', async () => {
@@ -565,10 +481,8 @@ test('a revert restores the state after a block, and drops later transactions', 
   expect(await server.json(`/extended/v1/address/${sender}/stx`)).toEqual(before);
   await server.steer('mine');
   expect([(await state()).pending, await statusOf(dropped)]).toEqual([[], 'dropped_stale_garbage_collect']);
-  const unknown = await server.post<{ field: string }>('/stackside/v1/devnet/revert', {
-    index_block_hash: `0x${'ab'.repeat(32)}`,
-  });
-  expect([unknown.status, unknown.body.field]).toEqual([400, 'index_block_hash']);
+  const unknown = await server.refuses('revert', { index_block_hash: `0x${'ab'.repeat(32)}` });
+  expect(unknown.field).toBe('index_block_hash');
 });
 
 test('the chain can return to a snapshot several times, and deletes later snapshots', async () => {
@@ -596,23 +510,17 @@ test('the chain can return to a snapshot several times, and deletes later snapsh
   await server.steer('revert', { snapshot: 'default' });
   const { blocks: after } = await server.steer('mine');
   expect(after[0]!.time).toBeLessThan(tip.time + 1_000);
+  const named = 'body/snapshot must name a snapshot of the chain (commands, default)';
   for (const [body, message] of [
-    [
-      { snapshot: 'later' },
-      `body/snapshot must name a snapshot of the chain (commands, default): a fork or a revert at height ${height} removed later`,
-    ],
+    [{ snapshot: 'later' }, `${named}: a fork or a revert at height ${height} removed later`],
     [{}, 'body must have index_block_hash or snapshot'],
   ] as const) {
-    const response = await server.post<{ message: string }>('/stackside/v1/devnet/revert', body);
-    expect([response.status, response.body.message]).toEqual([400, message]);
+    expect((await server.refuses('revert', body)).message).toBe(message);
   }
 });
 
 test('a pending transaction can be replaced with a higher fee if the node can sign for its sender', async () => {
-  const devnet = '/stackside/v1/devnet';
-  const { body: alice } = await server.post<{ address: string; private_key: string }>(`${devnet}/account`, {
-    name: 'bidder',
-  });
+  const alice = await server.steer<{ address: string; private_key: string }>('account', { name: 'bidder' });
   await server.steer('fund', { address: alice.address, amount: '1000000' });
   const options = { network: 'testnet', client: { baseUrl: server.api } } as const;
   const transaction = await makeSTXTokenTransfer({
@@ -624,10 +532,9 @@ test('a pending transaction can be replaced with a higher fee if the node can si
     ...options,
   });
   const { txid } = (await broadcastTransaction({ transaction, ...options })) as { txid: string };
-  const bid = (fee: string, id = `0x${txid}`) =>
-    server.post<{ tx_id: string; reason?: string; message: string }>(`${devnet}/replace`, { tx_id: id, fee });
-  expect((await bid('300')).body).toMatchObject({ reason: 'ConflictingNonceInMempool' });
-  const { body: replaced } = await bid('900');
+  const bid = (fee: string, id = `0x${txid}`) => server.refuses('replace', { tx_id: id, fee });
+  expect((await bid('300')).reason).toBe('ConflictingNonceInMempool');
+  const replaced = await server.steer('replace', { tx_id: `0x${txid}`, fee: '900' });
   expect(await state()).toMatchObject({ pending: [replaced.tx_id], replaceable: [replaced.tx_id] });
   expect(await statusOf(`0x${txid}`)).toBe('dropped_replace_by_fee');
   await server.steer('mine');
@@ -640,14 +547,14 @@ test('a pending transaction can be replaced with a higher fee if the node can si
   const foreignId = await sent();
   expect(await state()).toMatchObject({ pending: [foreignId], replaceable: [] });
   const foreign = await bid('900', foreignId);
-  expect(foreign.body.message).toStartWith('body/tx_id must have one signature, no sponsor, and an account with a key');
-  expect((await bid('900', `0x${txid}`)).body.message).toBe('body/tx_id must be the id of a pending transaction');
+  expect(foreign.message).toStartWith('body/tx_id must have one signature, no sponsor, and an account with a key');
+  expect((await bid('900')).message).toBe('body/tx_id must be the id of a pending transaction');
   await server.steer('mine');
 });
 
 test('a demo signs for an account without its key only with --unsafe-impersonate', async () => {
   const transfer = { sender: recipient, recipient: sender, amount: '5' };
-  expect((await server.post('/stackside/v1/devnet/transfer', transfer)).status).toBe(400);
+  await server.refuses('transfer', transfer);
   await using unsafe = await demo({ unsafeImpersonate: 'true' });
   await unsafe.steer('fund', { address: recipient, amount: '1000000' });
   const { tx_id: id } = await unsafe.steer('transfer', transfer);
@@ -661,6 +568,6 @@ test('a demo signs for an account without its key only with --unsafe-impersonate
   });
   await broadcastTransaction({ transaction: signedBySelf, ...options });
   const pending = `0x${signedBySelf.txid()}`;
-  expect((await unsafe.post('/stackside/v1/devnet/replace', { tx_id: pending, fee: '400' })).status).toBe(200);
+  await unsafe.steer('replace', { tx_id: pending, fee: '400' });
   expect(await unsafe.json(`/extended/v1/tx/${id}`)).toMatchObject({ tx_status: 'success', sender_address: recipient });
 });

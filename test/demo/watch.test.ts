@@ -8,17 +8,11 @@ import { clarityProject, DEPLOYER, hasClarity, stopEngines, WALLET } from '../su
 import type { DataDirectory } from '../support/data/data-directory.ts';
 import { describeWith } from '../support/servers/system-servers.ts';
 import { until } from '../support/time/until.ts';
-import { type Demo, demo, type Steered } from './demo.ts';
+import { type Demo, demo } from './demo.ts';
 
 const counter = (step: number): string =>
   `(define-data-var n uint u0)
    (define-public (go) (begin (var-set n (+ (var-get n) u${step})) (print (var-get n)) (ok (var-get n))))`;
-const DEVNET = '/stackside/v1/devnet';
-
-interface Reply extends Steered {
-  status: string;
-  result: string;
-}
 
 const logged: LogEvent[] = [];
 const origins: string[] = [];
@@ -43,20 +37,18 @@ describeWith('Clarity', hasClarity, () => {
   });
 
   const file = (name: string) => join(project.path, 'contracts', `${name}.clar`);
-  const call = async (name: string) =>
-    (
-      await server.post<Reply>(`${DEVNET}/call`, {
-        sender: 'wallet_1',
-        contract: `${DEPLOYER.address}.${name}`,
-        function: name === 'counter' ? 'go' : 'f',
-      })
-    ).body;
+  const call = (name: string) =>
+    server.steer('call', {
+      sender: 'wallet_1',
+      contract: `${DEPLOYER.address}.${name}`,
+      function: name === 'counter' ? 'go' : 'f',
+    });
   const count = async () => {
     const { data } = await server.json<{ data: string }>(`/v2/data_var/${DEPLOYER.address}/counter/n?proof=0`);
     return Number.parseInt(data.slice(-8), 16);
   };
   const heights = async () => {
-    const { tip, bitcoin } = await server.json<Steered>(DEVNET);
+    const { tip, bitcoin } = await server.state();
     const { chain_tip } = await server.json<{ chain_tip: { block_height: number } }>('/extended');
     return { tip: tip.height, bitcoin: bitcoin.height, indexed: chain_tip.block_height };
   };
@@ -117,9 +109,9 @@ describeWith('Clarity', hasClarity, () => {
 
   test('an invalid contract is reported, and the chain stays unchanged until it is corrected', async () => {
     const before = await heights();
-    const event = await outcome(() =>
-      Bun.write(file('other'), '(define-public (f) (contract-call? .counter nothing))'),
-    );
+    const write = (name: string, called: string) =>
+      Bun.write(file(name), `(define-public (f) (contract-call? .counter ${called}))`);
+    const event = await outcome(() => write('other', 'nothing'));
     expect(event).toEqual({
       event: 'contracts_refused',
       problem: expect.stringMatching(/other\.clar:1:\d+: .*nothing/),
@@ -127,9 +119,7 @@ describeWith('Clarity', hasClarity, () => {
     });
     expect(await heights()).toEqual(before);
     expect((await call('other')).status).toBe('success');
-    const mended = await outcome(() =>
-      Bun.write(file('other'), '(define-public (f) (contract-call? .counter go)) ;; mended'),
-    );
+    const mended = await outcome(() => write('other', 'go'));
     expect(mended).toMatchObject({ event: 'contracts_deployed', mined: 3 });
     expect(await count()).toBe(30);
   });
@@ -146,12 +136,12 @@ describeWith('Clarity', hasClarity, () => {
 
   test('a snapshot moves to the branch of a changed contract', async () => {
     await server.steer('snapshot', { name: 'kept' });
-    const { tip } = await server.json<Steered>(DEVNET);
+    const { tip } = await server.state();
     await call('counter');
     expect(await count()).toBe(20);
     expect(await outcome(() => Bun.write(file('counter'), counter(7)))).toMatchObject({ mined: 4 });
     expect(await count()).toBe(28);
-    const { snapshots } = await server.json<Steered>(DEVNET);
+    const { snapshots } = await server.state();
     expect(snapshots).toEqual([expect.objectContaining({ name: 'kept', height: tip.height })]);
     await server.steer('revert', { snapshot: 'kept' });
     expect(await count()).toBe(21);

@@ -35,6 +35,17 @@ function observer(status = () => 200): { received: Received[]; url: string } {
   return { received, url: server.url.origin };
 }
 
+/** Starts a node that mines only on request. @returns the node, and the events of its observer */
+async function startedNode(
+  more: Partial<ConstructorParameters<typeof SimulatedNode>[0]> = {},
+  { received, url } = observer(),
+): Promise<{ node: SimulatedNode; received: Received[] }> {
+  const node = new SimulatedNode({ ...options, interval: 0, ...more });
+  nodes.push(node);
+  await node.start(url);
+  return { node, received };
+}
+
 const blocksOf = (received: readonly Received[]): number => received.filter(({ path }) => path === '/new_block').length;
 
 const options = { seed: 1, history: 4, traffic: 2, clock: systemClock };
@@ -43,10 +54,7 @@ const recipient = 'ST1PQHQKV0RJXZFY1DGX8MNSNYVE3VGZJSRTPGZGM';
 
 test('equal seeds and calls produce equal events', async () => {
   const run = async (seed: number) => {
-    const { received, url } = observer();
-    const node = new SimulatedNode({ ...options, seed, interval: 0 });
-    nodes.push(node);
-    await node.start(url);
+    const { node, received } = await startedNode({ seed });
     await node.fund(recipient, 5n);
     await node.mine({ count: 2 }, 3, []);
     await node.advance({ seconds: 1_000 });
@@ -63,9 +71,7 @@ const idsOf = (blocks: readonly Block[]): string[] =>
   blocks.flatMap(({ transactions }) => transactions.map(({ id }) => id));
 
 test('after a fork, transactions of simulated users are pending, and the next block contains them', async () => {
-  const node = new SimulatedNode({ ...options, history: 0, interval: 0 });
-  nodes.push(node);
-  await node.start(observer().url);
+  const { node } = await startedNode({ history: 0 });
   let mined = idsOf(await node.mine({ count: 3 }, 10, []));
   // A fork takes the blocks from the chain, and another fork also the block that contains the transactions again.
   for (const depth of [3, 1]) {
@@ -78,10 +84,7 @@ test('after a fork, transactions of simulated users are pending, and the next bl
 });
 
 test('after a revert, transactions of simulated users are dropped and never mined', async () => {
-  const { received, url } = observer();
-  const node = new SimulatedNode({ ...options, history: 0, interval: 0 });
-  nodes.push(node);
-  await node.start(url);
+  const { node, received } = await startedNode({ history: 0 });
   await node.snapshot('before');
   const mined = idsOf(await node.mine({ count: 2 }, 10, []));
   await node.revert({ snapshot: 'before' });
@@ -92,9 +95,7 @@ test('after a revert, transactions of simulated users are dropped and never mine
 });
 
 test('the lowest block that forks can start from rises with the chain, except above a snapshot', async () => {
-  const node = new SimulatedNode({ ...options, interval: 0 });
-  nodes.push(node);
-  await node.start(observer().url);
+  const { node } = await startedNode();
   const start = node.lowestFork;
   await node.mine({ count: 150 }, 0, []);
   const risen = node.lowestFork;
@@ -106,9 +107,7 @@ test('the lowest block that forks can start from rises with the chain, except ab
 });
 
 test('errors explain the removal of the newest 100 removed snapshots', async () => {
-  const node = new SimulatedNode({ ...options, interval: 0 });
-  nodes.push(node);
-  await node.start(observer().url);
+  const { node } = await startedNode();
   await node.mine({ count: 1 }, 0, []);
   for (let number = 0; number <= 100; number++) await node.snapshot(`state-${number}`);
   await node.fork(1, 2);
@@ -118,9 +117,7 @@ test('errors explain the removal of the newest 100 removed snapshots', async () 
 });
 
 test('a command that mines blocks includes announced transactions of simulated users, also without traffic', async () => {
-  const node = new SimulatedNode({ ...options, interval: 0 });
-  nodes.push(node);
-  await node.start(observer().url);
+  const { node } = await startedNode();
   const announced = async (): Promise<string[]> => {
     while (node.chain.mempool.waiting.length === 0) await node.mine({ count: 1 }, 3, []);
     return node.chain.mempool.waiting.map(({ id }) => id);
@@ -138,12 +135,8 @@ const waits = Array.from({ length: 60 }, (_, events) => 10_000 / (events + 1));
 
 /** Starts a node that mines every ten seconds. Only the test ends its waits. */
 async function liveNode(): Promise<{ node: SimulatedNode; received: Received[]; clock: HeldClock }> {
-  const { received, url } = observer();
   const clock = heldClock(waits, () => now);
-  const node = new SimulatedNode({ ...options, interval: 10, clock });
-  nodes.push(node);
-  await node.start(url);
-  return { node, received, clock };
+  return { ...(await startedNode({ interval: 10, clock })), clock };
 }
 
 const isWaiting = (clock: HeldClock): boolean => waits.some((wait) => clock.waiting(wait) > 0);
@@ -180,9 +173,7 @@ test('requested blocks follow the current block, which is announced immediately'
 test('a second observer receives the events in order', async () => {
   const [first, second] = [observer(), observer()];
   const other = { url: second.url, clock: systemClock, log: () => {} };
-  const node = new SimulatedNode({ ...options, interval: 0, otherObserver: other });
-  nodes.push(node);
-  await node.start(first.url);
+  const { node } = await startedNode({ otherObserver: other }, first);
   await node.mine({ count: 3 }, 2, []);
   await node.fork(2, 3);
   await until(() => second.received.length === first.received.length, 'the events');
@@ -195,9 +186,7 @@ test('a second observer that rejects events delays neither the node nor the firs
   const clock = heldClock([100, 200, 400]);
   const logged: ObserverEvent[] = [];
   const other = { url: second.url, clock, log: (event: ObserverEvent) => logged.push(event) };
-  const node = new SimulatedNode({ ...options, interval: 0, otherObserver: other });
-  nodes.push(node);
-  await node.start(first.url);
+  const { node } = await startedNode({ otherObserver: other }, first);
   for (const wait of [100, 200]) {
     await until(() => clock.waiting(wait) === 1, 'the wait after a refusal');
     clock.pass(wait);
