@@ -2,14 +2,14 @@
 import { afterAll, beforeEach, describe, expect, test } from 'bun:test';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { listContents, verifySegments } from '../../src/archive/archive.ts';
+import { listContents } from '../../src/archive/archive.ts';
 import { IDENTITY } from '../../src/archive/archive-directory.ts';
 import { openName, readSegment, SEGMENTS } from '../../src/archive/segment.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { TemporaryError } from '../../src/base/errors.ts';
 import { directoryFiles } from '../../src/storage/location.ts';
 import type { ObjectStore } from '../../src/storage/object-store.ts';
-import { archive, archiverOf, DEVNET, refusal, restoredFrom } from '../support/data/archive.ts';
+import { archive, archiverOf, DEVNET, faultsIn, objectsIn, refusal, restoredFrom } from '../support/data/archive.ts';
 import { withholdEntries } from '../support/data/copy.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
 import { entryOf, ingestOf, OTHER_IDENTITY, openAt, simulatedEvents } from '../support/data/ingest.ts';
@@ -31,17 +31,7 @@ beforeEach(() => {
   store = directoryFiles(path);
 });
 
-/** All objects with their bytes in hex. */
-const objects = (root = path): Record<string, string> =>
-  existsSync(root)
-    ? Object.fromEntries(readdirSync(root).map((name) => [name, readFileSync(join(root, name)).toString('hex')]))
-    : {};
-
-async function faults(): Promise<string[]> {
-  const list: string[] = [];
-  for await (const { fault } of verifySegments(store)) if (fault !== null) list.push(fault);
-  return list;
-}
+const objects = (root = path): Record<string, string> => objectsIn(root);
 
 test('an archive contains every journal entry: consecutive segments and an open part', async () => {
   using archiver = archiverOf(source.path, store);
@@ -50,7 +40,7 @@ test('an archive contains every journal entry: consecutive segments and an open 
   expect(segments.length).toBeGreaterThan(3);
   expect(open).toEqual([openName('one', null)]);
   expect(archiver.archived).toEqual([...segments.map(({ last }) => last), total]);
-  expect(await faults()).toEqual([]);
+  expect(await faultsIn(store)).toEqual([]);
   const part = await readSegment(readFileSync(join(path, open[0]!)), null);
   expect([part.first, part.last]).toEqual([segments.at(-1)!.last + 1, total]);
 });
@@ -262,7 +252,7 @@ test('a store that lost archive.json after it was read does not count as replaci
   await archiver.round();
   expect(losses).toBe(2);
   expect(archiver.archived.at(-1)).toBe(total);
-  expect(await faults()).toEqual([]);
+  expect(await faultsIn(store)).toEqual([]);
 });
 
 test('a conflicting segment is found even if the list is older than the segment', async () => {
@@ -307,7 +297,7 @@ test('withheld entries are archived by their hashes, and verification succeeds',
   const directory = keep(ingestOf(events));
   withholdEntries(directory, '/new_burn_block');
   await archive(directory, store);
-  expect(await faults()).toEqual([]);
+  expect(await faultsIn(store)).toEqual([]);
   const restored = join(keep(dataDirectory()), 'restored');
   await restoredFrom(store, restored);
   expect(journalRows(restored)).toEqual(journalRows(directory));

@@ -8,12 +8,12 @@ import fc from 'fast-check';
 import {
   type BaseManifest,
   listBases,
+  PARTS,
   packManifest,
   partName,
   partsOfRows,
   readManifest,
   readRows,
-  verifyBases,
 } from '../../src/archive/base.ts';
 import type { ArchiveRestoreOptions } from '../../src/archive/restore.ts';
 import { SEGMENTS } from '../../src/archive/segment.ts';
@@ -35,7 +35,7 @@ import { growingTables, journaledTables, localTables, rowsOf, type Value } from 
 import { openToRead } from '../../src/store/files/connection.ts';
 import { indexPath } from '../../src/store/files/database.ts';
 import { openJournalReader } from '../../src/store/files/journal.ts';
-import { archive, baseIn, refusal, restoredFrom } from '../support/data/archive.ts';
+import { archive, baseIn, faultsIn, noting, refusal, restoredFrom } from '../support/data/archive.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
 import { entryOf, ingestOf, openAt, received, simulatedEvents } from '../support/data/ingest.ts';
 import { keepToEnd } from '../support/data/keep-to-end.ts';
@@ -167,13 +167,8 @@ async function restoreStore(store: ObjectStore, options: Partial<ArchiveRestoreO
 
 describe('a restore', () => {
   test('starts from the base, and its journal has all entries', async () => {
-    const seen: string[] = [];
-    const store = directoryFiles(original);
-    const read: ObjectStore['read'] = (name, bounds) => {
-      seen.push(name);
-      return store.read(name, bounds);
-    };
-    const into = await restoreStore({ ...store, read });
+    const { store, names: seen } = noting(directoryFiles(original), 'read');
+    const into = await restoreStore(store);
     expect(new Set(seen).size).toBeGreaterThan(first.sentParts);
     expect(journalRows(into)).toEqual(rows);
   });
@@ -250,16 +245,10 @@ describe('a restore', () => {
 });
 
 test('does not list the parts of a base to read entries', async () => {
-  const store = directoryFiles(original);
-  const requested: string[] = [];
-  const list = async (beginning: string): Promise<string[]> => {
-    const names = await store.list(beginning);
-    requested.push(...names);
-    return names;
-  };
-  await restoredFrom({ ...store, list }, folder(), { base: 'none' });
-  expect(requested.filter((name) => name.startsWith('segment-')).length).toBeGreaterThan(0);
-  expect(requested.filter((name) => name.startsWith('part-'))).toEqual([]);
+  const { store, names } = noting(directoryFiles(original), 'list');
+  await restoredFrom(store, folder(), { base: 'none' });
+  expect(names).toContain(SEGMENTS);
+  for (const parts of ['', PARTS]) expect(names).not.toContain(parts);
 });
 
 test('an interrupted upload of a base continues where it stopped, and sends no part twice', async () => {
@@ -305,17 +294,6 @@ test('a base waits until the archive has its entry', async () => {
   expect(await baseIn(early, directoryFiles(folder()), { signal: ending })).toBeNull();
 });
 
-async function faults(store: ObjectStore): Promise<string[]> {
-  const list: string[] = [];
-  let count = 0;
-  for await (const { fault } of verifyBases(store)) {
-    count += 1;
-    if (fault !== null) list.push(fault);
-  }
-  expect(count).toBeGreaterThan(0);
-  return list;
-}
-
 describe('a restore rejects and names', () => {
   /** A copy of the archive whose manifest tests replace. */
   const edited = lazy(copy);
@@ -332,9 +310,9 @@ describe('a restore rejects and names', () => {
 
   test('a missing part', async () => {
     const { path, store } = copy();
-    expect(await faults(store)).toEqual([]);
+    expect(await faultsIn(store)).toEqual([]);
     rmSync(join(path, parts[4]!));
-    expect(await faults(store)).toEqual([`${parts[4]}, a part of a base, is missing`]);
+    expect(await faultsIn(store)).toEqual([`${parts[4]}, a part of a base, is missing`]);
     expect(await refusal(restoredFrom(store, folder()))).toContain(`${parts[4]}, a part of a base, is missing`);
     await restoreStore(store, { base: 'none' });
   });
@@ -385,7 +363,7 @@ describe('a restore rejects and names', () => {
     writeFileSync(join(path, name), await packManifest(other));
     rmSync(join(path, first.name));
     expect(await refusal(restoredFrom(store, folder()))).toContain(`${name} belongs to another log: entry`);
-    expect(await faults(store)).toEqual([
+    expect(await faultsIn(store)).toEqual([
       `${name} belongs to another log: entry ${other.position} of its segments has another chain value`,
     ]);
   });
@@ -410,21 +388,21 @@ describe('a restore rejects and names', () => {
       return message.replace(/^The archive at \S+ is damaged: /, '').replace(partName(sha256), 'PART');
     }
     const no = 'PART is a damaged part of a base: ';
-    expect(await withRows('assets', ['[1,"a"]', 'x'])).toContain(`${no}its rows don't match the base`);
-    expect(await withRows('assets', ['[1,"a"],[2,"b"]', '[3,"c"]'])).toContain(`${no}its rows don't match`);
-    expect(await withRows('assets', ['{"id":1}'])).toContain(`${no}row 1 isn't a list of the 2 values of assets`);
-    expect(await withRows('assets', ['[1]'])).toContain(`${no}row 1 isn't a list of the 2 values of assets`);
-    expect(await withRows('assets', ['[1.5,"a"]'])).toContain(`${no}row 1 has no value for assets.id`);
-    expect(await withRows('assets', ['["9223372036854775808","a"]'])).toContain(
-      `${no}row 1 has no value for assets.id`,
-    );
-    expect(await withRows('assets', ['[null,"a"]'])).toContain(`${no}row 1 has no value for assets.id`);
-    expect(await withRows('assets', ['[1,null]'])).toContain(`${no}row 1 has no value for assets.identifier`);
-    expect(await withRows('assets', ['[1,[]]'])).toContain(`${no}row 1 has no value for assets.identifier`);
-    expect(await withRows('assets', ['[1,"a"]', '[1,"b"]'])).toContain(`${no}its rows are none of assets`);
-    expect(await withRows('early_drops', ['["0",1,null,1]'])).toContain(
-      `${no}row 1 has no value for early_drops.tx_id`,
-    );
+    for (const [fault, ...lines] of [
+      ["its rows don't match the base", '[1,"a"]', 'x'],
+      ["its rows don't match", '[1,"a"],[2,"b"]', '[3,"c"]'],
+      ["row 1 isn't a list of the 2 values of assets", '{"id":1}'],
+      ["row 1 isn't a list of the 2 values of assets", '[1]'],
+      ['row 1 has no value for assets.id', '[1.5,"a"]'],
+      ['row 1 has no value for assets.id', '["9223372036854775808","a"]'],
+      ['row 1 has no value for assets.id', '[null,"a"]'],
+      ['row 1 has no value for assets.identifier', '[1,null]'],
+      ['row 1 has no value for assets.identifier', '[1,[]]'],
+      ['its rows are none of assets', '[1,"a"]', '[1,"b"]'],
+    ] as const)
+      expect(await withRows('assets', [...lines])).toContain(no + fault);
+    const drops = await withRows('early_drops', ['["0",1,null,1]']);
+    expect(drops).toContain(`${no}row 1 has no value for early_drops.tx_id`);
     const progress = (id: number) => `[${id},1,5,"00",0,0,0,0,0,null,0,0,"",null,0,null,null,null,null,null]`;
     expect(await withRows('progress', [progress(1), progress(2)])).toContain(`${no}progress has one row`);
     expect(await withRows('progress', [progress(2)])).toContain(`${no}its rows are none of progress`);

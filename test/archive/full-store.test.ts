@@ -2,12 +2,10 @@
 import { afterAll, describe, expect, test } from 'bun:test';
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { verifySegments } from '../../src/archive/archive.ts';
-import { verifyBases } from '../../src/archive/base.ts';
 import { operatorErrorOf } from '../../src/base/system-errors.ts';
 import { directoryFiles } from '../../src/storage/location.ts';
 import type { ObjectStore } from '../../src/storage/object-store.ts';
-import { archive, baseIn, refusal, restoredFrom } from '../support/data/archive.ts';
+import { archive, baseIn, faultsIn, refusal, restoredFrom } from '../support/data/archive.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
 import { ingestOf, simulatedEvents } from '../support/data/ingest.ts';
 import { canMount, smallDisk } from '../support/data/small-disk.ts';
@@ -21,13 +19,6 @@ afterAll(() => source[Symbol.dispose]());
 async function archiveAll(store: ObjectStore): Promise<void> {
   await archive(source.path, store);
   await baseIn(source.path, store);
-}
-
-async function faults(store: ObjectStore): Promise<string[]> {
-  const list: string[] = [];
-  for await (const { fault } of verifySegments(store)) if (fault !== null) list.push(fault);
-  for await (const { fault } of verifyBases(store)) if (fault !== null) list.push(fault);
-  return list;
 }
 
 const sizeOf = (path: string): number =>
@@ -78,7 +69,7 @@ test('a store that fills up repeatedly never has damaged objects, and each objec
     if (error === null) break;
     expect(await refusal(Promise.reject(error))).toMatch(/^The disk of \S+ is full\.$/);
   }
-  expect(await faults(files)).toEqual([]);
+  expect(await faultsIn(files)).toEqual([]);
   expect(refusals).toBeGreaterThan(3);
   expect(created).toEqual([...new Set(created)]);
   expect(readdirSync(path).sort()).toEqual(readdirSync(whole).sort());
@@ -100,7 +91,7 @@ describe.skipIf(!canMount)('a file system of a few megabytes', () => {
         expect(await refusal(Promise.reject(error))).toMatch(/^The disk of \S+ is full\.$/);
         return null;
       });
-      expect(await faults(store)).toEqual([]);
+      expect(await faultsIn(store)).toEqual([]);
       expect(readdirSync(path).filter((name) => !/\.(zst|json)$/.test(name))).toEqual([]);
     }
     expect(refusals).toBeGreaterThan(1);

@@ -1,9 +1,9 @@
 /** One archive stores one history: data restored to an earlier point has a new identity and needs another archive. */
 
 import { beforeEach, expect, test } from 'bun:test';
-import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { ArchiveDamagedError, verifySegments } from '../../src/archive/archive.ts';
+import { ArchiveDamagedError } from '../../src/archive/archive.ts';
 import { IDENTITY } from '../../src/archive/archive-directory.ts';
 import { signedArchive } from '../../src/archive/open.ts';
 import { newPrivateKey, parseSigner } from '../../src/archive/signing.ts';
@@ -13,11 +13,12 @@ import { silentMachine } from '../../src/hooks/machine.ts';
 import { directoryFiles } from '../../src/storage/location.ts';
 import type { ObjectStore } from '../../src/storage/object-store.ts';
 import { dataStateOf } from '../../src/store/files/status.ts';
-import { archive, archiverOf, baseIn, refusal, restoredFrom } from '../support/data/archive.ts';
+import { archive, archiverOf, baseIn, faultsIn, objectsIn, refusal, restoredFrom } from '../support/data/archive.ts';
 import { copyData } from '../support/data/copy.ts';
 import { entryOf, ingestOf, openAt, simulatedEvents } from '../support/data/ingest.ts';
 import { keepToEnd } from '../support/data/keep-to-end.ts';
 import { everything, journalRows } from '../support/data/tables.ts';
+import { failureOf } from '../support/failure.ts';
 import { checkAndRecount } from '../support/recounts/recounts.ts';
 
 const events = simulatedEvents({ seed: 6, blocks: 12, transactionsPerBlock: 2 });
@@ -36,10 +37,6 @@ beforeEach(async () => {
   await archive(half, store);
 });
 
-/** All objects with their bytes. */
-const objects = (root = path): Record<string, string> =>
-  Object.fromEntries(readdirSync(root).map((name) => [name, readFileSync(join(root, name)).toString('hex')]));
-
 const namedIdentity = (root = path): string => JSON.parse(readFileSync(join(root, IDENTITY), 'utf8')).identity;
 
 function goOn(directory: string, later = events.slice(HALF, HALF + 6)): void {
@@ -48,25 +45,17 @@ function goOn(directory: string, later = events.slice(HALF, HALF + 6)): void {
   open.ingest.commit();
 }
 
-async function faults(archive: ObjectStore): Promise<string[]> {
-  const list: string[] = [];
-  for await (const { fault } of verifySegments(archive)) if (fault !== null) list.push(fault);
-  return list;
-}
-
 /** Requires that the archiver rejects the journal, changes nothing, and suggests a separate location. */
 async function expectRefused(
   directory: string,
   message = /belongs to the log [0-9a-f]{32}, but this server has the log/,
 ) {
-  const before = objects();
+  const before = objectsIn(path);
   using archiver = archiverOf(directory, store);
-  const error: unknown = await archiver.round().catch((thrown: unknown) => thrown);
-  expect(error).toBeInstanceOf(OperatorError);
-  const { message: problem, remedy } = error as OperatorError;
+  const { message: problem, remedy } = await failureOf(OperatorError, archiver.round());
   expect(problem).toMatch(message);
   expect(remedy).toContain(`${path}-${identityOf(directory).slice(0, 8)}`);
-  expect(objects()).toEqual(before);
+  expect(objectsIn(path)).toEqual(before);
 }
 
 test('a restore to the end keeps the identity in archive.json and can continue the archive', async () => {
@@ -76,7 +65,7 @@ test('a restore to the end keeps the identity in archive.json and can continue t
   expect(identityOf(into)).toBe(identityOf(half));
   goOn(into);
   await archive(into, store, 'two');
-  expect(await faults(store)).toEqual([]);
+  expect(await faultsIn(store)).toEqual([]);
   const second = folder();
   await restoredFrom(store, second);
   expect(everything(second)).toEqual(everything(into));
@@ -101,7 +90,7 @@ test('data restored to an earlier point can be archived elsewhere, and restored 
   await archive(into, directoryFiles(other));
   await baseIn(into, directoryFiles(other));
   expect(namedIdentity(other)).toBe(identityOf(into));
-  expect(await faults(directoryFiles(other))).toEqual([]);
+  expect(await faultsIn(directoryFiles(other))).toEqual([]);
   for (const base of [null, 'none'] as const) {
     const second = folder();
     await restoredFrom(directoryFiles(other), second, { base });
@@ -141,11 +130,11 @@ test('a restarted writer rejects a location that another journal now uses', asyn
   await restoredFrom(store, other, { until: { entry: last } });
   rmSync(path, { recursive: true });
   await archive(other, store);
-  const before = objects();
+  const before = objectsIn(path);
   goOn(half, []);
   using restarted = archiverOf(half, store);
   expect(await refusal(restarted.round())).toContain('belongs to the log');
-  expect(objects()).toEqual(before);
+  expect(objectsIn(path)).toEqual(before);
 });
 
 test("an archive without archive.json can't be written or restored", async () => {
@@ -163,7 +152,7 @@ test('verify and restore report an archive.json of another journal', async () =>
   const content = JSON.parse(readFileSync(join(path, IDENTITY), 'utf8'));
   writeFileSync(join(path, IDENTITY), JSON.stringify({ ...content, identity: 'ab'.repeat(16) }));
   const message = `archive.json names the log ${'ab'.repeat(16)}, but the entries belong to the log ${identityOf(half)}`;
-  expect(await faults(store)).toEqual([expect.stringContaining(message)]);
+  expect(await faultsIn(store)).toEqual([expect.stringContaining(message)]);
   expect(await refusal(restoredFrom(store, folder()))).toContain(message);
 });
 
@@ -177,19 +166,18 @@ test('a restore of an unfinished upload advises to restore the archive that the 
   using archiver = archiverOf(into, directoryFiles(other), { archived: () => stop.abort() });
   await archiver.round('one', {}, stop.signal);
   expect(namedIdentity(other)).toBe(identityOf(into));
-  const [fault] = await faults(directoryFiles(other));
+  const [fault] = await faultsIn(directoryFiles(other));
   expect(fault).toContain("an upload of restored data hasn't finished");
-  const error = await restoredFrom(directoryFiles(other), folder()).catch((thrown: unknown) => thrown);
-  expect(error).toBeInstanceOf(OperatorError);
+  const error = await failureOf(OperatorError, restoredFrom(directoryFiles(other), folder()));
   expect(error).not.toBeInstanceOf(ArchiveDamagedError);
-  expect((error as OperatorError).message).toContain(fault!);
-  expect((error as OperatorError).remedy).toContain('restore the archive that the data came from');
+  expect(error.message).toContain(fault!);
+  expect(error.remedy).toContain('restore the archive that the data came from');
   const second = folder();
   await restoredFrom(store, second, { until });
   expect(journalRows(second).slice(0, -1)).toEqual(journalRows(into).slice(0, -1));
   // The server that still has the data finishes the upload.
   await archive(into, directoryFiles(other));
-  expect(await faults(directoryFiles(other))).toEqual([]);
+  expect(await faultsIn(directoryFiles(other))).toEqual([]);
   const finished = folder();
   await restoredFrom(directoryFiles(other), finished);
   expect(everything(finished)).toEqual(everything(into));
@@ -234,7 +222,7 @@ test('a restore from a public archive keeps the identity, and a restore to an ea
   const ownArchive = folder();
   await archive(earlier, directoryFiles(ownArchive), 'one', { signer });
   expect(namedIdentity(ownArchive)).toBe(identityOf(earlier));
-  expect(await faults(directoryFiles(ownArchive))).toEqual([]);
+  expect(await faultsIn(directoryFiles(ownArchive))).toEqual([]);
 });
 
 test('an older copy of the data has the same identity, and the archive rejects its entries', async () => {

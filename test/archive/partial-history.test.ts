@@ -10,6 +10,7 @@ import { emptyDirectory, ingestOf, openAt, received } from '../support/data/inge
 import { everything, tables } from '../support/data/tables.ts';
 import { eventsOf, forks } from '../support/events/forked-chain.ts';
 import { fromAnywhere } from '../support/events/from-anywhere.ts';
+import { failureOf } from '../support/failure.ts';
 import { assertProperty, firstSeed, Seen } from '../support/property.ts';
 
 /** Returns the blocks of an index, and the start of its history. */
@@ -67,12 +68,8 @@ test('rejects a restore into a directory with a partial history, with a problem 
   const archive = join(folder.path, 'archive');
   await backupOf(whole.path, archive);
   const before = everything(directory.path);
-  const refused = await restored(archive, directory.path).then(
-    () => null,
-    (error: unknown) => error as OperatorError,
-  );
-  expect(refused).toBeInstanceOf(OperatorError);
-  expect(refused?.message).toContain(`${directory.path} holds data already: `);
-  expect(refused?.remedy).toBe('Give a new directory with --data.');
+  const refused = await failureOf(OperatorError, restored(archive, directory.path));
+  expect(refused.message).toContain(`${directory.path} holds data already: `);
+  expect(refused.remedy).toBe('Give a new directory with --data.');
   expect(everything(directory.path)).toEqual(before);
 });

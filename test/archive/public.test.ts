@@ -5,9 +5,8 @@ import { beforeAll, expect, test } from 'bun:test';
 import { cpSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { zstdDecompressSync } from 'bun';
-import { verifySegments } from '../../src/archive/archive.ts';
 import { IDENTITY } from '../../src/archive/archive-directory.ts';
-import { packManifest, verifyBases } from '../../src/archive/base.ts';
+import { packManifest } from '../../src/archive/base.ts';
 import { HEAD, HEAD_TYPE, headBytes, readHead } from '../../src/archive/head.ts';
 import { signedArchive } from '../../src/archive/open.ts';
 import { parseSegmentName } from '../../src/archive/segment.ts';
@@ -19,7 +18,16 @@ import { privateContentIn } from '../../src/store/base/snapshot.ts';
 import { openJournal } from '../../src/store/files/journal.ts';
 import { COMMAND_PATH, isPrivateCommand, LOG_IDENTITY, publicEntry } from '../../src/store/ingest/commands.ts';
 import { compressed, type Entry, nextChain, withheld } from '../../src/store/log/entry.ts';
-import { archive, archiverOf, baseIn, refusal, restoredFrom } from '../support/data/archive.ts';
+import {
+  archive,
+  archiverOf,
+  baseIn,
+  faultsIn,
+  noting,
+  objectsIn,
+  refusal,
+  restoredFrom,
+} from '../support/data/archive.ts';
 import { copyData, withholdEntries } from '../support/data/copy.ts';
 import { openAt } from '../support/data/ingest.ts';
 import { keepToEnd } from '../support/data/keep-to-end.ts';
@@ -40,6 +48,28 @@ beforeAll(async () => {
   await archive(source, store, 'one', { signer });
 });
 
+/** A public archive that a test may change. */
+async function published(directory = source): Promise<{ place: string; ownStore: ObjectStore }> {
+  const place = folder();
+  const ownStore = directoryFiles(place);
+  await archive(directory, ownStore, 'one', { signer });
+  return { place, ownStore };
+}
+
+/** A private archive, as anybody could publish it: it claims to be public. */
+async function disguised(directory = source): Promise<{ place: string; ownStore: ObjectStore }> {
+  const place = folder();
+  const ownStore = directoryFiles(place);
+  await archive(directory, ownStore);
+  const identity = join(place, IDENTITY);
+  writeFileSync(identity, JSON.stringify({ ...JSON.parse(readFileSync(identity, 'utf8')), public: true }));
+  return { place, ownStore };
+}
+
+/** An archive as its readers see it. */
+const signedBy = (source: ObjectStore) =>
+  signedArchive({ source, key: signer.publicKey, seen: null, saw: () => {}, lacks: () => {} });
+
 /** The objects' contents: zstd is decompressed, and payloads are decoded from base64. */
 const contents = (directory: string): Buffer =>
   Buffer.concat(
@@ -52,42 +82,32 @@ const contents = (directory: string): Buffer =>
     }),
   );
 
-const objects = (directory: string, but: readonly string[] = []): Record<string, string> =>
-  Object.fromEntries(
-    readdirSync(directory)
-      .filter((name) => !but.includes(name))
-      .map((name) => [name, readFileSync(join(directory, name)).toString('hex')]),
-  );
-
 test('a public archive contains no private commands, and proves every entry', async () => {
   const plain = folder();
   await archive(source, directoryFiles(plain));
-  const [published, whole] = [contents(path), contents(plain)];
-  for (const text of PRIVATE) expect([whole.includes(text), published.includes(text)]).toEqual([true, false]);
+  const [open, whole] = [contents(path), contents(plain)];
+  for (const text of PRIVATE) expect([whole.includes(text), open.includes(text)]).toEqual([true, false]);
   const rows = journalRows(source);
   const commands = rows.filter((row) => row.path === COMMAND_PATH);
   expect(commands.length).toBeGreaterThan(2);
   for (const { text } of commands) {
     const { uuid, type } = JSON.parse(text);
-    expect(published.includes(uuid)).toBe(type === LOG_IDENTITY);
+    expect(open.includes(uuid)).toBe(type === LOG_IDENTITY);
   }
-  for await (const { fault } of verifySegments(store)) expect(fault).toBeNull();
+  expect(await faultsIn(store)).toEqual([]);
+  const hashed = (row: { path: string; text: string }) => {
+    const { path, text } = withheld({ ...row, id: 1, receivedAt: 0, chain: new Uint8Array() });
+    return { path, text };
+  };
   const into = folder();
   await restoredFrom(store, into);
   expect(journalRows(into)).toEqual(
-    rows.map((row) =>
-      row.path === COMMAND_PATH && isPrivateCommand(row.text) ? { ...row, ...pathAndText(row) } : row,
-    ),
+    rows.map((row) => (row.path === COMMAND_PATH && isPrivateCommand(row.text) ? { ...row, ...hashed(row) } : row)),
   );
   expect(tables(into)).toEqual(tables(source));
   const index = wholeIndex(into);
   expect([index.hooks, index.hook_secrets, index.faucet_requests]).toEqual([[], [], []]);
 });
-
-const pathAndText = (row: { path: string; text: string }) => {
-  const { path, text } = withheld({ ...row, id: 1, receivedAt: 0, chain: new Uint8Array() });
-  return { path: path, text };
-};
 
 test('commands about tokens are published, and all others are withheld', () => {
   const entry = (type: string): Entry => ({
@@ -109,9 +129,8 @@ test('a journal with commands and a journal that withholds them make the same ob
   copyData(source, copy);
   openAt(copy)[Symbol.dispose]();
   withholdEntries(copy, COMMAND_PATH, isPrivateCommand);
-  const second = folder();
-  await archive(copy, directoryFiles(second), 'one', { signer });
-  expect(objects(second, [HEAD])).toEqual(objects(path, [HEAD]));
+  const [first, second] = [objectsIn(path), objectsIn((await published(copy)).place)];
+  expect({ ...second, [HEAD]: '' }).toEqual({ ...first, [HEAD]: '' });
 });
 
 test('the head lists every object, and is signed with its payload type', async () => {
@@ -133,20 +152,7 @@ test('the head lists every object, and is signed with its payload type', async (
 });
 
 test('the head is written last, and only if something is new', async () => {
-  const place = folder();
-  const written: string[] = [];
-  const inner = directoryFiles(place);
-  const noted: ObjectStore = {
-    ...inner,
-    create: (name, bytes) => {
-      written.push(name);
-      return inner.create(name, bytes);
-    },
-    write: (name, bytes) => {
-      written.push(name);
-      return inner.write(name, bytes);
-    },
-  };
+  const { store: noted, names: written } = noting(directoryFiles(folder()), 'create', 'write');
   using archiver = archiverOf(source, noted, { signer });
   await archiver.round();
   expect(written.at(-1)).toBe(HEAD);
@@ -164,24 +170,22 @@ test('a private archive has no head', async () => {
 });
 
 test('a private writer rejects a public archive, and a public writer a private archive', async () => {
-  const before = objects(path);
+  const before = objectsIn(path);
   expect(await refusal(archive(source, store))).toBe(
     `The archive at ${path} is public, and --archive-public is not given.`,
   );
-  expect(objects(path)).toEqual(before);
+  expect(objectsIn(path)).toEqual(before);
   const place = folder();
   await archive(source, directoryFiles(place));
-  const private_ = objects(place);
+  const private_ = objectsIn(place);
   expect(await refusal(archive(source, directoryFiles(place), 'one', { signer }))).toBe(
     `The archive at ${place} is private, and --archive-public is given.`,
   );
-  expect(objects(place)).toEqual(private_);
+  expect(objectsIn(place)).toEqual(private_);
 });
 
 test('rejects a host with another key until the head is removed', async () => {
-  const place = folder();
-  const ownStore = directoryFiles(place);
-  await archive(source, ownStore, 'one', { signer });
+  const { place, ownStore } = await published();
   const other = parseSigner(newPrivateKey())!;
   expect(await refusal(archive(source, ownStore, 'two', { signer: other }))).toBe(
     `${HEAD} of the archive at ${place} is signed with ${signer.publicKey}, not with ${other.publicKey}.`,
@@ -192,26 +196,22 @@ test('rejects a host with another key until the head is removed', async () => {
 });
 
 test('the next round replaces a truncated head', async () => {
-  const place = folder();
-  const ownStore = directoryFiles(place);
-  await archive(source, ownStore, 'one', { signer });
+  const { place, ownStore } = await published();
   writeFileSync(join(place, HEAD), readFileSync(join(place, HEAD)).subarray(0, 100));
   await archive(source, ownStore, 'one', { signer });
   expect((await readHead(ownStore, signer.publicKey))!.entry).toBe(journalRows(source).length);
 });
 
 test('a public base is signed, omits private commands, and starts a new server', async () => {
-  const place = folder();
-  const ownStore = directoryFiles(place);
-  await archive(source, ownStore, 'one', { signer });
+  const { place, ownStore } = await published();
   const whole = folder();
   cpSync(place, whole, { recursive: true });
   const base = (await baseIn(source, ownStore, {}, true))!;
   await baseIn(source, directoryFiles(whole));
-  const [published, raw] = [contents(place), contents(whole)];
+  const [open, raw] = [contents(place), contents(whole)];
   for (const text of PRIVATE) {
     const forms = [text, Buffer.from(text).toString('hex').toUpperCase(), text.toUpperCase()];
-    expect([text, forms.some((form) => published.includes(form))]).toEqual([text, false]);
+    expect([text, forms.some((form) => open.includes(form))]).toEqual([text, false]);
   }
   expect(PRIVATE.filter((text) => raw.includes(text) || raw.includes(text.toUpperCase())).length).toBeGreaterThan(2);
   // The first head's writer hasn't seen the snapshot. The next writer has.
@@ -220,7 +220,7 @@ test('a public base is signed, omits private commands, and starts a new server',
   expect(head.base).toEqual({ name: base.name, sha256: hashOfPart(readFileSync(join(place, base.name))) });
   expect(parseSegmentName(head.segments[0]!)!.first).toBe(1);
   const loading: string[] = [];
-  const signed = signedArchive({ source: ownStore, key: signer.publicKey, seen: null, saw: () => {}, lacks: () => {} });
+  const signed = signedBy(ownStore);
   const into = folder();
   expect(await restoredFrom(signed, into, { loading: ({ name }) => loading.push(name) })).toBe(
     journalRows(source).length,
@@ -235,21 +235,8 @@ test('a public base is signed, omits private commands, and starts a new server',
   expect(wholeIndex(into)).toEqual(wholeIndex(replayed));
 });
 
-/** Returns the faults that `stackside archive verify` finds. */
-async function faultsIn(store: ObjectStore): Promise<string[]> {
-  const faults: string[] = [];
-  for await (const { fault } of verifySegments(store)) if (fault !== null) faults.push(fault);
-  for await (const { fault } of verifyBases(store)) if (fault !== null) faults.push(fault);
-  return faults;
-}
-
 test('a restore and a verification reject a public archive with private commands, and rows of them', async () => {
-  // A private archive that claims to be public, as anybody could publish it.
-  const place = folder();
-  const ownStore = directoryFiles(place);
-  await archive(source, ownStore);
-  const identity = join(place, IDENTITY);
-  writeFileSync(identity, JSON.stringify({ ...JSON.parse(readFileSync(identity, 'utf8')), public: true }));
+  const { place, ownStore } = await disguised();
   const commands = journalRows(source).findIndex((row) => row.path === COMMAND_PATH && isPrivateCommand(row.text)) + 1;
   const entryFault = `The archive at ${place} is public, but entry ${commands} is a private or invalid command, which public archives omit.`;
   expect(await refusal(restoredFrom(ownStore, folder()))).toBe(entryFault);
@@ -259,9 +246,7 @@ test('a restore and a verification reject a public archive with private commands
   await baseIn(source, ownStore);
   expect(await refusal(restoredFrom(ownStore, folder()))).toBe(entryFault);
   // The entries are withheld now, and the rows of the base remain.
-  const withheldEntries = folder();
-  const mixed = directoryFiles(withheldEntries);
-  await archive(source, mixed, 'one', { signer });
+  const { ownStore: mixed } = await published();
   await baseIn(source, mixed);
   expect(await refusal(restoredFrom(mixed, folder()))).toMatch(
     /^The archive at .* is public, but part-[0-9a-f]{64}\.zst has rows of faucet_requests, which public archives omit\.$/,
@@ -272,7 +257,7 @@ test('a restore and a verification reject a public archive with private commands
 });
 
 test('a restore and a verification of a public archive name an entry that is an invalid command', async () => {
-  const [directory, place] = [folder(), folder()];
+  const directory = folder();
   copyData(source, directory);
   withholdEntries(directory, COMMAND_PATH, isPrivateCommand);
   const journal = openJournal(directory);
@@ -282,10 +267,7 @@ test('a restore and a verification of a public archive name an entry that is an 
   journal.append({ ...entry, chain: nextChain(chain, entry) }, compressed(entry.text));
   journal.commit();
   journal.close();
-  const ownStore = directoryFiles(place);
-  await archive(directory, ownStore);
-  const identity = join(place, IDENTITY);
-  writeFileSync(identity, JSON.stringify({ ...JSON.parse(readFileSync(identity, 'utf8')), public: true }));
+  const { place, ownStore } = await disguised(directory);
   const fault = `entry ${entry.id} is a private or invalid command, which public archives omit`;
   expect(await faultsIn(ownStore)).toEqual([fault]);
   expect(await refusal(restoredFrom(ownStore, folder()))).toBe(`The archive at ${place} is public, but ${fault}.`);
@@ -299,9 +281,7 @@ test('a public base of a schema without the column hooks_epoch has no private co
 });
 
 test("the head of an archive that isn't public is rejected", async () => {
-  const place = folder();
-  const ownStore = directoryFiles(place);
-  await archive(source, ownStore, 'one', { signer });
+  const { place, ownStore } = await published();
   const { archive: identity, ...head } = (await readHead(ownStore, signer.publicKey))!;
   const { public: _, ...privateIdentity } = identity;
   writeFileSync(join(place, HEAD), headBytes({ ...head, archive: privateIdentity }, signer));
@@ -322,13 +302,11 @@ test('the next round signs a new base, even without new entries', async () => {
 });
 
 test('a base that differs from the signed base is rejected with its name', async () => {
-  const place = folder();
-  const ownStore = directoryFiles(place);
-  await archive(source, ownStore, 'one', { signer });
+  const { place, ownStore } = await published();
   const { name, manifest } = (await baseIn(source, ownStore, {}, true))!;
   await archive(source, ownStore, 'one', { signer });
   await ownStore.write(name, await packManifest({ ...manifest, created_at: 'another time' }));
-  const signed = signedArchive({ source: ownStore, key: signer.publicKey, seen: null, saw: () => {}, lacks: () => {} });
+  const signed = signedBy(ownStore);
   expect(await refusal(restoredFrom(signed, folder()))).toBe(
     `The archive at ${place} is damaged: ${name} is not the base that was signed.`,
   );

@@ -2,12 +2,11 @@
 import { expect, test } from 'bun:test';
 import { cpSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { verifySegments } from '../../src/archive/archive.ts';
-import { listBases, PARTS, packManifest, partName, verifyBases } from '../../src/archive/base.ts';
+import { listBases, PARTS, packManifest, partName } from '../../src/archive/base.ts';
 import { type NewBase, type RetentionResult, retain } from '../../src/archive/base-writer.ts';
 import { directoryFiles } from '../../src/storage/location.ts';
 import type { ObjectStore } from '../../src/storage/object-store.ts';
-import { archive, baseIn, refusal, restoredFrom } from '../support/data/archive.ts';
+import { archive, baseIn, faultsIn, noting, refusal, restoredFrom } from '../support/data/archive.ts';
 import { ingestOf, simulatedEvents } from '../support/data/ingest.ts';
 import { keepToEnd } from '../support/data/keep-to-end.ts';
 import { wholeIndex } from '../support/data/tables.ts';
@@ -50,13 +49,6 @@ function copyOf(archived: string): string {
 
 const names = async (store: ObjectStore): Promise<string[]> => (await listBases(store)).map(({ name }) => name);
 
-async function faults(store: ObjectStore): Promise<(string | null)[]> {
-  const list: (string | null)[] = [];
-  for await (const { fault } of verifySegments(store)) list.push(fault);
-  for await (const { fault } of verifyBases(store)) list.push(fault);
-  return list.filter((fault) => fault !== null);
-}
-
 async function requireRestorable(store: ObjectStore, options = {}): Promise<string> {
   const into = folder();
   await restoredFrom(store, into, options);
@@ -86,21 +78,14 @@ test('old bases are deleted except the newest, and parts are deleted after two r
   expect(ofOne.difference(ofTwo).difference(ofThree).intersection(remaining).size).toBe(0);
   await kept30(store);
   expect(new Set(await store.list(PARTS))).toEqual(ofThree);
-  expect(await faults(store)).toEqual([]);
+  expect(await faultsIn(store)).toEqual([]);
   await requireRestorable(store);
 });
 
 test('a base uploads an unneeded part again if it needs the part, and the part stays', async () => {
   const store = directoryFiles(copyOf(aged));
-  const created: string[] = [];
-  const noting: ObjectStore = {
-    ...store,
-    create(name, bytes) {
-      created.push(name);
-      return store.create(name, bytes);
-    },
-  };
-  const rebuilt = (await baseIn(third, noting, { clock: { ...impatientClock, now: () => NOW - 40 * DAY } }))!;
+  const { store: noted, names: created } = noting(store, 'create');
+  const rebuilt = (await baseIn(third, noted, { clock: { ...impatientClock, now: () => NOW - 40 * DAY } }))!;
   const unneeded = JSON.parse(Buffer.from((await store.read('unneeded.json', { min: 1, max: 1e6 }))!).toString()) as {
     parts: string[];
   };
@@ -109,7 +94,7 @@ test('a base uploads an unneeded part again if it needs the part, and the part s
   expect(sent.length).toBeGreaterThan(0);
   expect(created).toEqual(expect.arrayContaining(sent));
   await kept30(store);
-  expect(await faults(store)).toEqual([]);
+  expect(await faultsIn(store)).toEqual([]);
 });
 
 test('parts that another host sends stay, and a base with deleted parts is not written', async () => {
@@ -181,7 +166,7 @@ test('a retention that is killed between any two requests leaves an archive that
       () => false,
     );
     await requireRestorable(store);
-    expect(await faults(store)).toEqual([]);
+    expect(await faultsIn(store)).toEqual([]);
     if (isDone) break;
     await kept30(store);
     expect(await names(store)).toHaveLength(1);

@@ -10,8 +10,7 @@ import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { readAdminKey } from '../../src/hooks/access/keys.ts';
 import type { LogEvent } from '../../src/log.ts';
 import { directoryFiles } from '../../src/storage/location.ts';
-import type { ObjectStore } from '../../src/storage/object-store.ts';
-import { restoredFrom } from '../support/data/archive.ts';
+import { noting, restoredFrom } from '../support/data/archive.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
 import { journalRows, wholeIndex } from '../support/data/tables.ts';
 import { type Serving, serving } from '../support/servers/serving.ts';
@@ -253,13 +252,8 @@ describe('a server', () => {
     expect((await ask(server)).status).toBe(200);
     await until(async () => typeof (await archive())?.base.entry === 'number', 'a base');
     const into = join(folder.path, 'restored');
-    const read: string[] = [];
-    const store = directoryFiles(path);
-    const noting: ObjectStore['read'] = (name, bounds) => {
-      read.push(name);
-      return store.read(name, bounds);
-    };
-    await restoredFrom({ ...store, read: noting }, into);
+    const { store, names: read } = noting(directoryFiles(path), 'read');
+    await restoredFrom(store, into);
     expect(read.some((name) => name.startsWith('part-'))).toBe(true);
     expect(await listBases(store)).toHaveLength(1);
     expect(journalRows(into)).toEqual(journalRows(server.directory));

@@ -1,5 +1,9 @@
 /** Writes and restores archives of data directories, with short segments. */
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { verifySegments } from '../../../src/archive/archive.ts';
 import { Archiver, type ArchiverOptions, type Round } from '../../../src/archive/archiver.ts';
+import { verifyBases } from '../../../src/archive/base.ts';
 import { type BaseWriterOptions, makeBase, type NewBase } from '../../../src/archive/base-writer.ts';
 import { type ArchiveRestoreOptions, restoreArchive } from '../../../src/archive/restore.ts';
 import { systemClock } from '../../../src/base/clock.ts';
@@ -9,6 +13,7 @@ import type { ObjectStore, ObjectStoreReads } from '../../../src/storage/object-
 import { snapshotForBase } from '../../../src/store/base/snapshot.ts';
 import { openJournalReader } from '../../../src/store/files/journal.ts';
 import { dataStateOf } from '../../../src/store/files/status.ts';
+import { failureOf } from '../failure.ts';
 import { impatientClock } from '../time/impatient-clock.ts';
 
 /** Ends segments early, so that a short chain has several. */
@@ -81,13 +86,35 @@ export async function restoredFrom(
 }
 
 /** Returns the message of the OperatorError that the work fails with. */
-export async function refusal(work: Promise<unknown>): Promise<string> {
-  const error = await work.then(
-    () => null,
-    (thrown: unknown) => thrown,
-  );
-  if (error instanceof OperatorError) return error.message;
-  throw new Error("it isn't an OperatorError", { cause: error });
+export const refusal = async (work: Promise<unknown>): Promise<string> =>
+  (await failureOf(OperatorError, work)).message;
+
+/** All objects in a directory, with their bytes in hex. */
+export const objectsIn = (path: string): Record<string, string> =>
+  existsSync(path)
+    ? Object.fromEntries(readdirSync(path).map((name) => [name, readFileSync(join(path, name)).toHex()]))
+    : {};
+
+/** Returns the faults that `stackside archive verify` finds. */
+export async function faultsIn(store: ObjectStoreReads): Promise<string[]> {
+  const faults: (string | null)[] = [];
+  for await (const { fault } of verifySegments(store)) faults.push(fault);
+  for await (const { fault } of verifyBases(store)) faults.push(fault);
+  return faults.filter((fault) => fault !== null);
+}
+
+/** A store that notes the name, or the beginning of names, of each request of some kinds. */
+export function noting(store: ObjectStore, ...kinds: ('read' | 'list' | 'create' | 'write')[]) {
+  const names: string[] = [];
+  const noted: ObjectStore = { ...store };
+  for (const kind of kinds) {
+    const call = store[kind] as (...args: unknown[]) => Promise<never>;
+    noted[kind] = (name: string, ...more: unknown[]) => {
+      names.push(name);
+      return call(name, ...more);
+    };
+  }
+  return { store: noted, names };
 }
 
 /** Small parts, so that a short chain has several. */
