@@ -19,7 +19,7 @@ import { MemoryLog } from '../support/data/memory-log.ts';
 import { everything, journalRows, tables } from '../support/data/tables.ts';
 import { casesOf, firstSeed } from '../support/property.ts';
 import { checkAndRecount } from '../support/recounts/recounts.ts';
-import { cuttingProxy, type Fate } from '../support/servers/cutting-proxy.ts';
+import { cutProxy, type Fate } from '../support/servers/cut-proxy.ts';
 import { hasPostgres, startPostgres } from '../support/servers/postgres.ts';
 import { hasRedis, type RedisServer, startRedis } from '../support/servers/redis.ts';
 import { SnpBroker } from '../support/servers/snp-broker.ts';
@@ -413,7 +413,7 @@ describeWith('Redis', hasRedis, () => {
   test('connections that are cut at any step lose nothing and repeat nothing', async () => {
     for (let seed = firstSeed; seed < firstSeed + casesOf(1); seed++) {
       const { broker, subscribe, open } = await publisher();
-      using proxy = cuttingProxy(redis.port, nowAndThen(seed, 4 + (seed % 8)));
+      using proxy = cutProxy(redis.port, 0, nowAndThen(seed, 4 + (seed % 8)));
       broker.keep(events.slice(0, half));
       await using subscriber = subscribe(open, { port: proxy.port });
       for (const event of events.slice(half)) await broker.publish(event);
@@ -458,7 +458,7 @@ describeWith('Redis', hasRedis, () => {
   test("a Redis that doesn't answer is disconnected, and connected again", async () => {
     const { broker, subscribe, open } = await publisher();
     let isDead = true;
-    using proxy = cuttingProxy(redis.port, () => (isDead ? 'held' : 'passed'));
+    using proxy = cutProxy(redis.port, 0, () => (isDead ? 'held' : 'passed'));
     const clock = heldClock([500, MAX_ANSWER_MS]);
     broker.keep(events);
     await using subscriber = subscribe(open, { clock, port: proxy.port });

@@ -211,20 +211,8 @@ export function logTests(fixture: () => EngineFixture): void {
 
   test.each([
     // The connection failed, or the outcome of a statement is unknown.
-    ['08000', 'unknown'],
-    ['08003', 'unknown'],
-    ['08006', 'unknown'],
-    ['08P01', 'unknown'],
-    ['40003', 'unknown'],
-    ['40001', 'unavailable'],
-    ['40P01', 'unavailable'],
-    ['23514', 'unavailable'],
-    ['25006', 'unavailable'],
-    ['42501', 'unavailable'],
-    ['53100', 'unavailable'],
-    ['57014', 'unavailable'],
-    ['58030', 'unavailable'],
-    ['XX000', 'unavailable'],
+    ...'08000 08003 08006 08P01 40003'.split(' ').map((state) => [state, 'unknown']),
+    ...'40001 40P01 23514 25006 42501 53100 57014 58030 XX000'.split(' ').map((state) => [state, 'unavailable']),
   ])('an append that PostgreSQL refuses with %s has the outcome: %s', async (state, outcome) => {
     const { server, newLog } = fixture();
     await using log = await newLog();

@@ -19,6 +19,9 @@ export interface CutProxy extends Disposable {
   hold(isHeld: boolean): void;
 }
 
+/** Outcome of bytes in flight. `lost`: the connection ends before they arrive; `last`: it ends after; `held`: they never do. */
+export type Fate = 'passed' | 'lost' | 'last' | 'held';
+
 type Side = Cut['side'];
 interface Pair {
   sockets: Partial<Record<Side, Socket<Pair>>>;
@@ -31,8 +34,9 @@ const otherOf = (side: Side): Side => (side === 'client' ? 'server' : 'client');
 /**
  * @param target the port of the server on the loopback
  * @param port the proxy's own port; by default any that is free, which another process may get after the proxy
+ * @param fate decides for each piece of bytes; by default all arrive
  */
-export function cutProxy(target: number, port = 0): CutProxy {
+export function cutProxy(target: number, port = 0, fate: (to: Side) => Fate = () => 'passed'): CutProxy {
   const pairs = new Set<Pair>();
   let cut: Cut | null = null;
   let carried: Record<Side, number> = { client: 0, server: 0 };
@@ -60,12 +64,15 @@ export function cutProxy(target: number, port = 0): CutProxy {
   }
 
   function carry(pair: Pair, from: Side, data: Uint8Array): void {
+    const outcome = fate(otherOf(from));
+    if (outcome === 'lost') end(pair);
+    if (outcome === 'lost' || outcome === 'held') return;
     const room = cut?.side === from ? Math.max(0, cut.after - carried[from]) : data.length;
     const part = new Uint8Array(data.subarray(0, room));
     carried[from] += part.length;
     pair.waiting[otherOf(from)].push(part);
     flush(pair, otherOf(from));
-    if (room < data.length || (cut?.side === from && carried[from] >= cut.after)) end(pair);
+    if (outcome === 'last' || room < data.length || (cut?.side === from && carried[from] >= cut.after)) end(pair);
   }
 
   const handlers = (side: Side) => ({
