@@ -134,17 +134,7 @@ test('other errors stay unchanged', () => {
 });
 
 test('errors of files and disks name the path and have a remedy', () => {
-  for (const code of [
-    'ENOENT',
-    'EACCES',
-    'EROFS',
-    'ENOSPC',
-    'EDQUOT',
-    'EFBIG',
-    'EIO',
-    'EMFILE',
-    'SQLITE_IOERR_WRITE',
-  ]) {
+  for (const code of 'ENOENT EACCES EROFS ENOSPC EDQUOT EFBIG EIO EMFILE SQLITE_IOERR_WRITE'.split(' ')) {
     const error = operatorErrorOf(Object.assign(new Error(code), { code, path: '/some/path' }), 'DATA');
     expect(error?.message).toContain('/some/path');
     expect(error?.remedy).toMatch(/^[A-Z].+\.$/);
@@ -152,29 +142,17 @@ test('errors of files and disks name the path and have a remedy', () => {
 });
 
 test.each([
-  ['EACCES', 'not_openable'],
-  ['EDQUOT', 'full'],
-  ['EIO', 'io_error'],
-  ['EMFILE', 'not_openable'],
-  ['ENFILE', 'not_openable'],
-  ['ENOMEM', 'out_of_memory'],
-  ['ENOSPC', 'full'],
-  ['EPERM', 'not_openable'],
-  ['EROFS', 'read_only'],
-  ['SQLITE_BUSY', 'busy'],
-  ['SQLITE_CANTOPEN_ISDIR', 'not_openable'],
-  ['SQLITE_CORRUPT_INDEX', 'damaged'],
-  ['SQLITE_FULL', 'full'],
-  ['SQLITE_INTERRUPT', 'busy'],
-  ['SQLITE_IOERR_WRITE', 'io_error'],
-  ['SQLITE_LOCKED_SHAREDCACHE', 'busy'],
-  ['SQLITE_NOMEM', 'out_of_memory'],
-  ['SQLITE_NOTADB', 'damaged'],
-  ['SQLITE_PROTOCOL', 'busy'],
-  ['SQLITE_READONLY_DIRECTORY', 'read_only'],
-  ['SQLITE_CONSTRAINT', undefined],
-  ['ENOENT', undefined],
-  [undefined, undefined],
-] as const)('classifies a store error with code %s as %s', (code, failure) => {
-  expect(unavailable(Object.assign(new Error('what the call says'), { code }))?.failure).toBe(failure as never);
+  ['not_openable', 'EACCES EMFILE ENFILE EPERM SQLITE_CANTOPEN_ISDIR'],
+  ['full', 'EDQUOT ENOSPC SQLITE_FULL'],
+  ['io_error', 'EIO SQLITE_IOERR_WRITE'],
+  ['out_of_memory', 'ENOMEM SQLITE_NOMEM'],
+  ['read_only', 'EROFS SQLITE_READONLY_DIRECTORY'],
+  ['busy', 'SQLITE_BUSY SQLITE_INTERRUPT SQLITE_LOCKED_SHAREDCACHE SQLITE_PROTOCOL'],
+  ['damaged', 'SQLITE_CORRUPT_INDEX SQLITE_NOTADB'],
+  [undefined, 'SQLITE_CONSTRAINT ENOENT undefined'],
+] as const)('classifies as %s a store error with one of the codes %s', (failure, codes) => {
+  for (const code of codes.split(' ')) {
+    const error = Object.assign(new Error('what the call says'), code === 'undefined' ? {} : { code });
+    expect([code, unavailable(error)?.failure]).toEqual([code, failure as never]);
+  }
 });

@@ -94,27 +94,14 @@ test('each difference has the path of its field, and equal parts are not reporte
   // Other items are compared by position, without the common start and end of both lists.
   expect(paths([1, 2, 3, 4], [1, 3, 4])).toEqual(['[1]']);
   expect(paths([1, 2, 3], [1, 5, 3])).toEqual(['[1]']);
-  expect(
-    paths(
-      [
-        { tx_id: 'x', e: 1 },
-        { tx_id: 'x', e: 2 },
-      ],
-      [{ tx_id: 'x', e: 1 }],
-    ),
-  ).toEqual(['[1]']);
+  const repeated = [1, 2].map((e) => ({ tx_id: 'x', e }));
+  expect(paths(repeated, repeated.slice(0, 1))).toEqual(['[1]']);
   // Keys that are data aren't field names.
-  expect(
-    differencesOf({ [`0x${'1'.repeat(64)}`]: { found: true } }, { [`0x${'1'.repeat(64)}`]: { found: false } })[0]?.path,
-  ).toBe('[*].found');
+  const found = (value: boolean) => ({ [`0x${'1'.repeat(64)}`]: { found: value } });
+  expect(differencesOf(found(true), found(false))[0]?.path).toBe('[*].found');
   expect(paths(34.942555898536, 34.942555898535)).toEqual([]);
   expect(paths([0.5, 3], [0.50001, 4])).toEqual(['[0]', '[1]']);
-  expect(
-    differencesOf(
-      Array.from({ length: 999 }, () => 1),
-      Array.from({ length: 999 }, () => 2),
-    ).length,
-  ).toBe(200);
+  expect(differencesOf(Array(999).fill(1), Array(999).fill(2))).toHaveLength(200);
 });
 
 test('cursors, versions and receipt times are compared only by presence and type', () => {
@@ -158,168 +145,88 @@ const v3Signers = '/extended/v3/staking/cycles/{cycle_number}/signers';
 const canonical = { result: { tx_data: { canonical: true } } };
 const rows = (count: number) => Array.from({ length: count }, (_, index) => ({ tx_id: String(index) }));
 
-/** For each known difference, in order: a case that it covers, and a similar case that it doesn't. */
-const cases: [known: Case, other: Case][] = [
-  [
-    [v3, 'total', 5, 0, { ours: { results: [] } }],
-    [v3, 'total', 5, 0, { ours: { results: [{}] } }],
-  ],
-  [
-    ['/extended/v1/microblock', 'total', 5, 1, { theirs: { results: rows(3) } }],
-    ['/extended/v1/microblock', 'total', 5, 4, { theirs: { results: rows(3) } }],
-  ],
-  [
-    [v3, 'results[*]', undefined, {}, { ours: { limit: 20 }, theirs: { limit: 100 } }],
-    [v3, 'results[*]', undefined, {}, { target: `${v3}?limit=20`, ours: { limit: 20 }, theirs: { limit: 100 } }],
-  ],
-  [
-    [v3, 'cursor.current', 'a', null, { theirs: { results: [] } }],
-    [v3, 'cursor.current', 'a', null, { theirs: { results: [{}] } }],
-  ],
-  [
-    ['/extended/v2/blocks', 'next_cursor', 'a', null, { target: '/extended/v2/blocks?offset=2' }],
-    ['/extended/v2/blocks', 'next_cursor', 'a', null],
-  ],
-  [
-    ['/extended/v2/burn-blocks', 'total', 37, 255],
-    ['/extended/v2/burn-blocks', 'total', 255, 37],
-  ],
-  [
-    ['/extended/v2/block-tenures/{tenure_height}/blocks', STATUS, 200, 404],
-    ['/extended/v2/block-tenures/{tenure_height}/blocks', STATUS, 404, 200],
-  ],
-  [
-    [v3Tx, STATUS, 200, 404, { target: '/extended/v3/transactions/aa' }],
-    [v3Tx, STATUS, 200, 404, { target: '/extended/v3/transactions/0xaa' }],
-  ],
-  [
-    [v3Tx, STATUS, 200, 404, { target: '/extended/v3/transactions/0xaa', ours: { status: 'dropped_replace_by_fee' } }],
-    [v3Tx, STATUS, 200, 404, { target: '/extended/v3/transactions/0xaa', ours: { status: 'success' } }],
-  ],
-  [
-    [`${v3Tx}/events`, STATUS, 404, 400],
-    [`${v3Tx}/events`, STATUS, 404, 200],
-  ],
-  [
-    [v2Txs, STATUS, 200, 404, { ours: { results: [] } }],
-    [v2Txs, STATUS, 200, 404, { ours: { results: [{}] } }],
-  ],
-  [
-    [v2Txs, 'results[*].contract_call.function_args[*].type', 'uint', '(optional uint)'],
-    [v2Txs, 'results[*].contract_call.function_args[*].hex', '0x01', '0x02'],
-  ],
-  [
-    [v2Txs, 'total', 2, 3, { ours: { results: rows(2) }, theirs: { results: rows(2) } }],
-    [v2Txs, 'total', 2, 3, { ours: { results: rows(2) }, theirs: { results: rows(3) } }],
-  ],
-  [
-    ['/extended/v2/blocks/{height_or_hash}', 'tx_count', 9, 2, { ours: { height: 1 } }],
-    ['/extended/v2/blocks/{height_or_hash}', 'tx_count', 9, 2, { ours: { height: 2 } }],
-  ],
-  [
-    [v3, 'results[*]', { transaction: { block: { height: 1 } } }, undefined],
-    [v3, 'results[*]', { transaction: { block: { height: 2 } } }, undefined],
-  ],
-  [
-    ['/extended/v1/tx', 'total', 9, 8],
-    ['/extended/v1/tx', 'total', 8, 9],
-  ],
-  [
-    ['/extended/v1/tx', 'results[*]', {}, undefined, { target: '/extended/v1/tx?nonce=0' }],
-    ['/extended/v1/tx', 'results[*]', {}, undefined, { target: '/extended/v1/tx?nonce=01' }],
-  ],
-  [
-    ['/extended/v1/microblock', 'results[*]', {}, undefined],
-    ['/extended/v1/microblock', 'results[*].block_height', 1, 2],
-  ],
-  [
-    ['/extended/v1/block', 'results[*].microblocks_streamed[*]', undefined, '0x01'],
-    ['/extended/v1/block', 'results[*].microblocks_accepted[*]', undefined, '0x01'],
-  ],
-  [
-    [inbound, 'results[*].amount', '1', '2', { theirs: { results: [{ amount: '1' }, { amount: '1' }] } }],
-    [inbound, 'results[*].amount', '1', '2', { theirs: { results: [{ amount: '2' }, { amount: '1' }] } }],
-  ],
-  [
-    [transfers, 'stx_sent', '1', '2', { ours: { tx: { sponsored: true } } }],
-    [transfers, 'stx_sent', '1', '2', { ours: { tx: { sponsored: false } } }],
-  ],
-  [
-    [nonces, 'last_executed_tx_nonce', null, 0],
-    [nonces, 'last_executed_tx_nonce', 1, 0],
-  ],
-  [
-    [nonces, 'possible_next_nonce', 3, 7, { target: `${nonces}?block_height=3` }],
-    [nonces, 'last_executed_tx_nonce', 3, 7],
-  ],
-  [
-    [v3Stx, 'available', '1', '9', { ours: { locked: { amount: '8' } }, theirs: { locked: null } }],
-    [v3Stx, 'available', '1', '9', { ours: { locked: { amount: '8' } }, theirs: { locked: { amount: '7' } } }],
-  ],
-  [
-    [stx, 'lock_height', 3, 4, { target: `${stx}?until_block=9` }],
-    [stx, 'balance', '3', '4', { target: `${stx}?until_block=9` }],
-  ],
-  [
-    [v3Ft, 'results[*]', {}, {}, { isOrder: true }],
-    [v3Ft, 'results[*]', {}, undefined, { ours: { total: 1, results: rows(1) } }],
-  ],
-  [
-    [holders, 'results[*]', undefined, { balance: '0' }],
-    [holders, 'results[*]', undefined, { balance: '1' }],
-  ],
-  [
-    [holders, 'results[*]', { balance: '4' }, { balance: '4' }, { isOrder: true }],
-    [holders, 'results[*]', { balance: '4' }, { balance: '5' }, { isOrder: true }],
-  ],
-  [
-    [search, 'result.tx_data.block_hash', 'a', 'b', { ours: canonical, theirs: { result: {} } }],
-    [search, 'result.tx_data.block_hash', 'a', 'b', { ours: canonical, theirs: canonical }],
-  ],
-  [
-    ['/extended/v1/stx_supply', 'unlocked_percent', '0.00', 'NaN'],
-    ['/extended/v1/stx_supply', 'unlocked_percent', '0.00', '0.01'],
-  ],
-  [
-    ['/extended/v1/tx/{tx_id}', 'poison_microblock.microblock_header_1', 'a', 'b'],
-    ['/extended/v1/tx/{tx_id}', 'token_transfer.amount', 'a', 'b'],
-  ],
-  [
-    [poxEvents, 'results[*].data.first_cycle_locked', '1', '2', { ours: { results: [{ name: 'handle-unlock' }] } }],
-    [poxEvents, 'results[*].data.first_cycle_locked', '1', '2', { ours: { results: [{ name: 'stack-stx' }] } }],
-  ],
-  [
-    ['/extended/v1/burnchain/rewards', 'results[*]', undefined, {}],
-    ['/extended/v1/burnchain/rewards', 'results[*].reward_amount', '1', '2'],
-  ],
-  [
-    [`${cycleSigners}/{signer_key}/stackers`, 'results[*]', undefined, { stacker_type: 'pooled' }],
-    [`${cycleSigners}/{signer_key}/stackers`, 'results[*]', undefined, { stacker_type: 'solo' }],
-  ],
-  [
-    [v3Signers, STATUS, 200, 404, { target: '/extended/v3/staking/cycles/12/signers' }],
-    [v3Signers, STATUS, 200, 404, { target: '/extended/v3/staking/cycles/current/signers' }],
-  ],
-  [
-    [bond, 'balances.paid_out.btc', '24', '0'],
-    [bond, 'balances.paid_out.btc', '24', '23'],
-  ],
-  [
-    [bond, 'transaction.bitcoin_block.height', 215, 255],
-    [bond, 'transaction.bitcoin_block.height', 215, 214],
-  ],
-  [
-    [`${bond}/allowlist`, 'results[*]', undefined, {}, { target: `${bond}/allowlist?cursor=a` }],
-    [`${bond}/allowlist`, 'results[*]', undefined, {}],
-  ],
-  [
-    ['/v1/names/{name}', 'expire_block', 10, 20],
-    ['/v1/names/{name}', 'expire_block', 20, 10],
-  ],
-  [
-    ['/v1/names/{name}', 'address', 'a', 'b', { ours: { status: 'name-import' } }],
-    ['/v1/names/{name}', 'address', 'a', 'b', { ours: { status: 'name-register' } }],
-  ],
+/** Two cases for each known difference, in order: one that it covers, then a similar one that it doesn't. */
+const cases: Case[] = [
+  [v3, 'total', 5, 0, { ours: { results: [] } }],
+  [v3, 'total', 5, 0, { ours: { results: [{}] } }],
+  ['/extended/v1/microblock', 'total', 5, 1, { theirs: { results: rows(3) } }],
+  ['/extended/v1/microblock', 'total', 5, 4, { theirs: { results: rows(3) } }],
+  [v3, 'results[*]', undefined, {}, { ours: { limit: 20 }, theirs: { limit: 100 } }],
+  [v3, 'results[*]', undefined, {}, { target: `${v3}?limit=20`, ours: { limit: 20 }, theirs: { limit: 100 } }],
+  [v3, 'cursor.current', 'a', null, { theirs: { results: [] } }],
+  [v3, 'cursor.current', 'a', null, { theirs: { results: [{}] } }],
+  ['/extended/v2/blocks', 'next_cursor', 'a', null, { target: '/extended/v2/blocks?offset=2' }],
+  ['/extended/v2/blocks', 'next_cursor', 'a', null],
+  ['/extended/v2/burn-blocks', 'total', 37, 255],
+  ['/extended/v2/burn-blocks', 'total', 255, 37],
+  ['/extended/v2/block-tenures/{tenure_height}/blocks', STATUS, 200, 404],
+  ['/extended/v2/block-tenures/{tenure_height}/blocks', STATUS, 404, 200],
+  [v3Tx, STATUS, 200, 404, { target: '/extended/v3/transactions/aa' }],
+  [v3Tx, STATUS, 200, 404, { target: '/extended/v3/transactions/0xaa' }],
+  [v3Tx, STATUS, 200, 404, { target: '/extended/v3/transactions/0xaa', ours: { status: 'dropped_replace_by_fee' } }],
+  [v3Tx, STATUS, 200, 404, { target: '/extended/v3/transactions/0xaa', ours: { status: 'success' } }],
+  [`${v3Tx}/events`, STATUS, 404, 400],
+  [`${v3Tx}/events`, STATUS, 404, 200],
+  [v2Txs, STATUS, 200, 404, { ours: { results: [] } }],
+  [v2Txs, STATUS, 200, 404, { ours: { results: [{}] } }],
+  [v2Txs, 'results[*].contract_call.function_args[*].type', 'uint', '(optional uint)'],
+  [v2Txs, 'results[*].contract_call.function_args[*].hex', '0x01', '0x02'],
+  [v2Txs, 'total', 2, 3, { ours: { results: rows(2) }, theirs: { results: rows(2) } }],
+  [v2Txs, 'total', 2, 3, { ours: { results: rows(2) }, theirs: { results: rows(3) } }],
+  ['/extended/v2/blocks/{height_or_hash}', 'tx_count', 9, 2, { ours: { height: 1 } }],
+  ['/extended/v2/blocks/{height_or_hash}', 'tx_count', 9, 2, { ours: { height: 2 } }],
+  [v3, 'results[*]', { transaction: { block: { height: 1 } } }, undefined],
+  [v3, 'results[*]', { transaction: { block: { height: 2 } } }, undefined],
+  ['/extended/v1/tx', 'total', 9, 8],
+  ['/extended/v1/tx', 'total', 8, 9],
+  ['/extended/v1/tx', 'results[*]', {}, undefined, { target: '/extended/v1/tx?nonce=0' }],
+  ['/extended/v1/tx', 'results[*]', {}, undefined, { target: '/extended/v1/tx?nonce=01' }],
+  ['/extended/v1/microblock', 'results[*]', {}, undefined],
+  ['/extended/v1/microblock', 'results[*].block_height', 1, 2],
+  ['/extended/v1/block', 'results[*].microblocks_streamed[*]', undefined, '0x01'],
+  ['/extended/v1/block', 'results[*].microblocks_accepted[*]', undefined, '0x01'],
+  [inbound, 'results[*].amount', '1', '2', { theirs: { results: [{ amount: '1' }, { amount: '1' }] } }],
+  [inbound, 'results[*].amount', '1', '2', { theirs: { results: [{ amount: '2' }, { amount: '1' }] } }],
+  [transfers, 'stx_sent', '1', '2', { ours: { tx: { sponsored: true } } }],
+  [transfers, 'stx_sent', '1', '2', { ours: { tx: { sponsored: false } } }],
+  [nonces, 'last_executed_tx_nonce', null, 0],
+  [nonces, 'last_executed_tx_nonce', 1, 0],
+  [nonces, 'possible_next_nonce', 3, 7, { target: `${nonces}?block_height=3` }],
+  [nonces, 'last_executed_tx_nonce', 3, 7],
+  [v3Stx, 'available', '1', '9', { ours: { locked: { amount: '8' } }, theirs: { locked: null } }],
+  [v3Stx, 'available', '1', '9', { ours: { locked: { amount: '8' } }, theirs: { locked: { amount: '7' } } }],
+  [stx, 'lock_height', 3, 4, { target: `${stx}?until_block=9` }],
+  [stx, 'balance', '3', '4', { target: `${stx}?until_block=9` }],
+  [v3Ft, 'results[*]', {}, {}, { isOrder: true }],
+  [v3Ft, 'results[*]', {}, undefined, { ours: { total: 1, results: rows(1) } }],
+  [holders, 'results[*]', undefined, { balance: '0' }],
+  [holders, 'results[*]', undefined, { balance: '1' }],
+  [holders, 'results[*]', { balance: '4' }, { balance: '4' }, { isOrder: true }],
+  [holders, 'results[*]', { balance: '4' }, { balance: '5' }, { isOrder: true }],
+  [search, 'result.tx_data.block_hash', 'a', 'b', { ours: canonical, theirs: { result: {} } }],
+  [search, 'result.tx_data.block_hash', 'a', 'b', { ours: canonical, theirs: canonical }],
+  ['/extended/v1/stx_supply', 'unlocked_percent', '0.00', 'NaN'],
+  ['/extended/v1/stx_supply', 'unlocked_percent', '0.00', '0.01'],
+  ['/extended/v1/tx/{tx_id}', 'poison_microblock.microblock_header_1', 'a', 'b'],
+  ['/extended/v1/tx/{tx_id}', 'token_transfer.amount', 'a', 'b'],
+  [poxEvents, 'results[*].data.first_cycle_locked', '1', '2', { ours: { results: [{ name: 'handle-unlock' }] } }],
+  [poxEvents, 'results[*].data.first_cycle_locked', '1', '2', { ours: { results: [{ name: 'stack-stx' }] } }],
+  ['/extended/v1/burnchain/rewards', 'results[*]', undefined, {}],
+  ['/extended/v1/burnchain/rewards', 'results[*].reward_amount', '1', '2'],
+  [`${cycleSigners}/{signer_key}/stackers`, 'results[*]', undefined, { stacker_type: 'pooled' }],
+  [`${cycleSigners}/{signer_key}/stackers`, 'results[*]', undefined, { stacker_type: 'solo' }],
+  [v3Signers, STATUS, 200, 404, { target: '/extended/v3/staking/cycles/12/signers' }],
+  [v3Signers, STATUS, 200, 404, { target: '/extended/v3/staking/cycles/current/signers' }],
+  [bond, 'balances.paid_out.btc', '24', '0'],
+  [bond, 'balances.paid_out.btc', '24', '23'],
+  [bond, 'transaction.bitcoin_block.height', 215, 255],
+  [bond, 'transaction.bitcoin_block.height', 215, 214],
+  [`${bond}/allowlist`, 'results[*]', undefined, {}, { target: `${bond}/allowlist?cursor=a` }],
+  [`${bond}/allowlist`, 'results[*]', undefined, {}],
+  ['/v1/names/{name}', 'expire_block', 10, 20],
+  ['/v1/names/{name}', 'expire_block', 20, 10],
+  ['/v1/names/{name}', 'address', 'a', 'b', { ours: { status: 'name-import' } }],
+  ['/v1/names/{name}', 'address', 'a', 'b', { ours: { status: 'name-register' } }],
 ];
 
 function reasonOf([route, path, ours, theirs, within = {}]: Case): KnownReason | null {
@@ -329,9 +236,9 @@ function reasonOf([route, path, ours, theirs, within = {}]: Case): KnownReason |
 }
 
 test('each known difference matches its example and not a similar one', () => {
-  expect(cases.length).toBe(referenceReasons.length);
+  expect(cases.length).toBe(2 * referenceReasons.length);
   for (const [index, reason] of referenceReasons.entries()) {
-    const [match, mismatch] = cases[index]!;
+    const [match, mismatch] = [cases[2 * index]!, cases[2 * index + 1]!];
     expect([reason.here, reasonOf(match)?.here]).toEqual([reason.here, reason.here]);
     expect([reason.here, reasonOf(mismatch)?.here ?? null]).toEqual([reason.here, null]);
     // A field that no reason covers is never a known difference.

@@ -139,14 +139,22 @@ test('alerts use existing metrics and labels, and have a severity and a descript
   }
 });
 
+interface Case {
+  name: string;
+  input_series: { series: string; values: string }[];
+  promql_expr_test: { exp_samples: { labels: string; value: number }[] }[];
+}
+
+const cases = yaml<{ tests: Case[] }>('alerts.test.yml').tests;
+
+/** Names of the alerts that fire in a test case. */
+const firingIn = ({ promql_expr_test }: Case): string[] =>
+  promql_expr_test
+    .flatMap(({ exp_samples }) => exp_samples)
+    .flatMap(({ labels }) => /alertname="(\w+)"/.exec(labels)?.[1] ?? []);
+
 test('each alert has a test case in which it fires', () => {
-  interface Case {
-    promql_expr_test: { exp_samples: { labels: string }[] }[];
-  }
-  const cases = yaml<{ tests: Case[] }>('alerts.test.yml').tests;
-  const fired = cases.flatMap((item) => item.promql_expr_test.flatMap(({ exp_samples }) => exp_samples));
-  const names = fired.flatMap(({ labels }) => /alertname="(\w+)"/.exec(labels)?.[1] ?? []);
-  expect(names.sort()).toEqual(alerts.map(({ alert }) => alert).sort());
+  expect(cases.flatMap(firingIn).sort()).toEqual(alerts.map(({ alert }) => alert).sort());
 });
 
 test.skipIf(Bun.which('promtool') === null)('promtool accepts the alerts, and each fires only in its test case', () => {
@@ -189,12 +197,6 @@ test("the server's conditions have the metrics, times and thresholds of the rule
   for (const { for: held } of alerts) expect(held ?? '0m').toMatch(/^\d+m$/);
 });
 
-interface Case {
-  name: string;
-  input_series: { series: string; values: string }[];
-  promql_expr_test: { exp_samples: { labels: string; value: number }[] }[];
-}
-
 /** The values of a series of promtool at a minute: `1x60`, `0+10x60`. */
 function valueAt(values: string, minute: number): number {
   const [, first = '', step = '0'] = /^(\d+)(?:\+(\d+))?x60$/.exec(values) ?? [];
@@ -210,7 +212,6 @@ const seriesAt = ({ input_series }: Case, minute: number) =>
       .join('\n'),
   );
 
-const cases = yaml<{ tests: Case[] }>('alerts.test.yml').tests;
 const firingOf = (states: readonly ServerAlert[]) =>
   states
     .filter(({ state }) => state === 'firing')
@@ -224,10 +225,11 @@ test.each(cases.map((item) => [item.name, item] as const))(
     let states: ServerAlert[] = [];
     for (let minute = 0; minute <= 45; minute++) states = evaluated.evaluate(minute * 60, seriesAt(item, minute));
     expect(states.filter(({ state }) => state === 'elsewhere').map(({ name }) => name)).toEqual(elsewhere);
-    const expected = item.promql_expr_test
-      .flatMap(({ exp_samples }) => exp_samples)
-      .flatMap(({ labels }) => /alertname="(\w+)"/.exec(labels)?.[1] ?? []);
-    expect(firingOf(states)).toEqual(expected.filter((name) => !elsewhere.includes(name)).sort());
+    expect(firingOf(states)).toEqual(
+      firingIn(item)
+        .filter((name) => !elsewhere.includes(name))
+        .sort(),
+    );
     expect(states.map(({ name }) => name).sort()).toEqual(alerts.map(({ alert }) => alert).sort());
     expect(
       states.flatMap((row) => [...row.summaries, row.description, row.meaning].filter((text) => /\{\{/.test(text))),

@@ -5,6 +5,7 @@ import { BOOT_ADDRESS } from '../../src/codec/address.ts';
 import { type Devnet, DevnetError, type DevnetOptions, startDevnet } from '../../src/testing/index.ts';
 import { command } from '../e2e/stackside.ts';
 import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
+import { failureOf } from '../support/failure.ts';
 import { until } from '../support/time/until.ts';
 import { script } from './installed-package.ts';
 
@@ -20,15 +21,7 @@ beforeAll(() => {
 });
 afterAll(() => directory[Symbol.dispose]());
 
-/** Returns the error that work fails with. */
-async function errorOf(work: Promise<unknown>): Promise<DevnetError> {
-  const error = await work.then(
-    () => null,
-    (cause: unknown) => cause,
-  );
-  if (!(error instanceof DevnetError)) throw new Error('no DevnetError', { cause: error });
-  return error;
-}
+const errorOf = (work: Promise<unknown>): Promise<DevnetError> => failureOf(DevnetError, work);
 
 test.each<[options: object, field: string, message: string]>([
   [{ foo: 1 }, 'foo', 'startDevnet has no option foo: its options are executable, port, seed, history, '],

@@ -16,6 +16,7 @@ import {
 } from '../../src/testing/index.ts';
 import { clarityProject, DEPLOYER, hasClarity, WALLET } from '../support/clarity.ts';
 import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
+import { failureOf } from '../support/failure.ts';
 import { describeWith } from '../support/servers/system-servers.ts';
 import { installPackage, script } from './installed-package.ts';
 
@@ -119,12 +120,8 @@ test('the types of the package hold for a program that uses them', async () => {
 
 /** Returns the problem and the message that work fails with. */
 async function problemOf(work: Promise<unknown>): Promise<[problem: string, message: string]> {
-  const error = await work.then(
-    () => null,
-    (cause: unknown) => cause,
-  );
-  if (!(error instanceof DevnetError)) throw new Error('no DevnetError', { cause: error });
-  return [error.problem, error.message];
+  const { problem, message } = await failureOf(DevnetError, work);
+  return [problem, message];
 }
 
 describe("a chain that doesn't start reports why", () => {
@@ -207,12 +204,7 @@ describe('a chain that runs', () => {
 
   test('names the status, the field and the reason of a refusal', async () => {
     const refusal = async (work: Promise<unknown>) => {
-      const error = await work.then(
-        () => null,
-        (cause: unknown) => cause,
-      );
-      if (!(error instanceof DevnetError)) throw new Error('no DevnetError', { cause: error });
-      const { problem, status, field, reason, message } = error;
+      const { problem, status, field, reason, message } = await failureOf(DevnetError, work);
       expect([problem, status]).toEqual(['refused', 400]);
       return [field, reason, message];
     };
@@ -431,9 +423,7 @@ describeWith('Clarity', hasClarity, () => {
       [() => first.deploy('(define-constant x (/ u1 u0))'), 'not_deployed', null, 'DivisionByZero'],
     ];
     for (const [work, problem, field, reason] of failures) {
-      const error = await work().catch((cause: unknown) => cause);
-      expect(error).toBeInstanceOf(DevnetError);
-      expect(error).toMatchObject({ problem, field, reason });
+      expect(await failureOf(DevnetError, work())).toMatchObject({ problem, field, reason });
     }
     // @ts-expect-error arguments are literals
     await expect(first.call('token', 'mint', [1n])).rejects.toThrow(

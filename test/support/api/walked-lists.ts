@@ -203,51 +203,39 @@ function subjectsOf(directory: string): (path: string, name: string) => string {
   const ft = top('SELECT identifier AS it FROM ft_balances GROUP BY asset_id ORDER BY count(*) DESC, 1');
   const nft = 'FROM nft_instances i JOIN assets a ON a.id = i.asset_id ORDER BY i.events DESC, i.value';
   const counterparty = (column: string, table: string) =>
-    top(
-      `SELECT p.address AS it FROM ${table} t JOIN principals p ON p.id = t.${column} GROUP BY 1 ORDER BY count(*) DESC, 1`,
-    );
+    principalIn(`${table} t JOIN principals p ON p.id = t.${column} GROUP BY 1 ORDER BY count(*) DESC, 1`);
+  const principalIn = (rest: string) => top(`SELECT p.address AS it FROM ${rest}`);
+  const ids = (rest: string): string[] =>
+    db
+      .query<{ id: string }, []>(`SELECT ${rest}`)
+      .all()
+      .map(({ id }) => id);
   const stackers =
     'FROM cycle_stackers WHERE signer_key IS NOT NULL GROUP BY cycle, signer_key ORDER BY count(*) DESC, cycle, signer_key';
-  const shares = `FROM staking_shares s JOIN principals p ON p.id = s.signer_id WHERE s.cycle >= 0
+  const shares = `staking_shares s JOIN principals p ON p.id = s.signer_id WHERE s.cycle >= 0
     GROUP BY p.address, s.cycle ORDER BY count(*) DESC, s.cycle, p.address`;
-  const namedInEvents = `FROM events e JOIN principals p ON p.id IN (e.sender_id, e.recipient_id)
+  const namedInEvents = `events e JOIN principals p ON p.id IN (e.sender_id, e.recipient_id)
     JOIN transactions t ON t.position = e.position GROUP BY p.id, t.position ORDER BY count(*) DESC, 1`;
   /** Transactions that change the most assets. */
-  const changing = db
-    .query<{ id: string }, []>(
-      `SELECT '0x' || lower(hex(t.tx_id)) AS id FROM events e JOIN transactions t ON t.position = e.position
-        WHERE e.asset_id IS NOT NULL GROUP BY e.position ORDER BY count(DISTINCT e.asset_id) DESC, e.position LIMIT 9`,
-    )
-    .all()
-    .map(({ id }) => id);
-  const transactions = db
-    .query<{ id: string }, []>(
-      "SELECT '0x' || lower(hex(tx_id)) AS id FROM transactions ORDER BY event_count DESC LIMIT 9",
-    )
-    .all()
-    .map(({ id }) => id);
+  const changing = ids(`'0x' || lower(hex(t.tx_id)) AS id FROM events e JOIN transactions t ON t.position = e.position
+    WHERE e.asset_id IS NOT NULL GROUP BY e.position ORDER BY count(DISTINCT e.asset_id) DESC, e.position LIMIT 9`);
+  const [transaction = ''] = ids("'0x' || lower(hex(tx_id)) AS id FROM transactions ORDER BY event_count DESC LIMIT 1");
   /** Contracts that logged, the busiest first. */
-  const logging = db
-    .query<{ id: string }, []>('SELECT key AS id FROM counters WHERE kind = 6 ORDER BY count DESC, 1 LIMIT 20')
-    .all()
-    .map(({ id }) => id);
+  const logging = ids('key AS id FROM counters WHERE kind = 6 ORDER BY count DESC, 1 LIMIT 20');
+  const currentStakes = `stakes s JOIN principals p ON p.id = s.signer_id
+    WHERE s.current = 1 GROUP BY 1 ORDER BY count(*) DESC, 1`;
+  const currentBonds = `bond_positions b JOIN principals p ON p.id = b.staker_id
+    WHERE b.current = 1 GROUP BY 1 ORDER BY count(*) DESC, 1`;
+  const pending = 'pending_counts c JOIN principals p ON p.id = c.principal_id ORDER BY c.transactions DESC, 1';
+  const most = (column: string, table: string) =>
+    top(`SELECT ${column} AS it FROM ${table} GROUP BY 1 ORDER BY count(*) DESC, 1`);
   const values: readonly (readonly [path: RegExp, name: string, value: string])[] = [
-    [/cycle_number}\/stakers/, 'principal', top(`SELECT p.address AS it ${shares}`)],
-    [/cycle_number}\/stakers/, 'cycle_number', top(`SELECT s.cycle AS it ${shares}`)],
-    [
-      /staking\/signers/,
-      'principal',
-      top(`SELECT p.address AS it FROM stakes s JOIN principals p ON p.id = s.signer_id
-                                             WHERE s.current = 1 GROUP BY 1 ORDER BY count(*) DESC, 1`),
-    ],
+    [/cycle_number}\/stakers/, 'principal', principalIn(shares)],
+    [/cycle_number}\/stakers/, 'cycle_number', top(`SELECT s.cycle AS it FROM ${shares}`)],
+    [/staking\/signers/, 'principal', principalIn(currentStakes)],
     [/staking-rewards/, 'principal', counterparty('stacker_id', 'cycle_stackers')],
     [/dropped-transactions/, 'principal', counterparty('sender_id', 'mempool_transactions')],
-    [
-      /staking\/bonds/,
-      'principal',
-      top(`SELECT p.address AS it FROM bond_positions b JOIN principals p ON p.id = b.staker_id
-                                           WHERE b.current = 1 GROUP BY 1 ORDER BY count(*) DESC, 1`),
-    ],
+    [/staking\/bonds/, 'principal', principalIn(currentBonds)],
     [
       /balances\/ft|transfers\/ft/,
       'principal',
@@ -258,33 +246,24 @@ function subjectsOf(directory: string): (path: string, name: string) => string {
     [/stx_inbound/, 'principal', counterparty('recipient_id', 'transactions')],
     [/inbound/, 'principal', accountWith('stx_inbound')],
     [/outbound/, 'principal', accountWith('stx_outbound')],
-    [
-      /mempool/,
-      'principal',
-      top(`SELECT p.address AS it FROM pending_counts c JOIN principals p ON p.id = c.principal_id
-                                    ORDER BY c.transactions DESC, 1`),
-    ],
-    [/tx_id}.events/, 'principal', top(`SELECT p.address AS it ${namedInEvents}`)],
+    [/mempool/, 'principal', principalIn(pending)],
+    [/tx_id}.events/, 'principal', principalIn(namedInEvents)],
     [/./, 'principal', accountWith('transactions')],
     [/nft/, 'asset_identifier', top(`SELECT a.identifier AS it ${nft}`)],
     [/./, 'asset_identifier', ft],
     [/./, 'value', top(`SELECT '0x' || lower(hex(i.value)) AS it ${nft}`)],
     [/principal}\/balance-changes/, 'tx_id', changing.join(',')],
     [/balance-changes/, 'tx_id', changing[0] ?? ''],
-    [/tx_id}.events/, 'tx_id', top(`SELECT '0x' || lower(hex(t.tx_id)) AS it ${namedInEvents}`)],
-    [/./, 'tx_id', transactions[0] ?? ''],
-    [
-      /pox-transactions/,
-      'height_or_hash',
-      top('SELECT height AS it FROM pox_transactions GROUP BY 1 ORDER BY count(*) DESC'),
-    ],
+    [/tx_id}.events/, 'tx_id', top(`SELECT '0x' || lower(hex(t.tx_id)) AS it FROM ${namedInEvents}`)],
+    [/./, 'tx_id', transaction],
+    [/pox-transactions/, 'height_or_hash', most('height', 'pox_transactions')],
     [/burn-blocks/, 'height_or_hash', top('SELECT height AS it FROM anchor_burn_blocks ORDER BY blocks DESC')],
     [/./, 'height_or_hash', top('SELECT height AS it FROM blocks ORDER BY transactions DESC, height')],
-    [/allowlist/, 'bond_index', top('SELECT bond_index AS it FROM bond_allowances GROUP BY 1 ORDER BY count(*) DESC')],
-    [/./, 'bond_index', top('SELECT bond_index AS it FROM bond_registrations GROUP BY 1 ORDER BY count(*) DESC')],
+    [/allowlist/, 'bond_index', most('bond_index', 'bond_allowances')],
+    [/./, 'bond_index', most('bond_index', 'bond_registrations')],
     [/stackers/, 'cycle_number', top(`SELECT cycle AS it ${stackers}`)],
     [/./, 'cycle_number', top('SELECT cycle AS it FROM reward_cycles ORDER BY signers DESC')],
-    [/./, 'tenure_height', top('SELECT tenure_height AS it FROM blocks GROUP BY 1 ORDER BY count(*) DESC, 1')],
+    [/./, 'tenure_height', most('tenure_height', 'blocks')],
     [/v1\/logs/, 'contract_id', logging.join(',')],
     [/./, 'deployer', (logging[0] ?? '').split('.')[0] ?? ''],
     [/./, 'contract_id', top('SELECT key AS it FROM counters WHERE kind = 6 ORDER BY count DESC, 1')],
@@ -316,13 +295,9 @@ function subjectsOf(directory: string): (path: string, name: string) => string {
     [/tx.events/, 'address', accountWith('transactions')],
     [/./, 'pox', 'pox4'],
     [/./, 'pool_principal', counterparty('pool_id', 'delegations')],
-    [/rewards/, 'address', top('SELECT recipient AS it FROM burn_rewards GROUP BY 1 ORDER BY count(*) DESC, 1')],
-    [/slot/, 'address', top('SELECT address AS it FROM burn_slot_holders GROUP BY 1 ORDER BY count(*) DESC, 1')],
-    [
-      /./,
-      'burnchain_address',
-      top('SELECT recipient AS it FROM pox_transactions GROUP BY 1 ORDER BY count(*) DESC, 1'),
-    ],
+    [/rewards/, 'address', most('recipient', 'burn_rewards')],
+    [/slot/, 'address', most('address', 'burn_slot_holders')],
+    [/./, 'burnchain_address', most('recipient', 'pox_transactions')],
     [/./, 'signer_key', top(`SELECT '0x' || lower(hex(signer_key)) AS it ${stackers}`)],
   ];
   return (path, name) => {
