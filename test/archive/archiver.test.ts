@@ -24,6 +24,15 @@ const { keep, folder } = keepToEnd();
 /** Returns a copy of the journal's first events, with the same entries. */
 const copyUpTo = (count: number): string => keep(ingestOf(events.slice(0, count)));
 
+/** Returns data with the journal's first events, and with others after them. */
+function changedAfter(count: number): string {
+  const directory = copyUpTo(count);
+  using open = openAt(directory);
+  for (const event of events.slice(count)) open.ingest.apply({ ...event, receivedAt: event.receivedAt + 1 });
+  open.ingest.commit();
+  return directory;
+}
+
 let path = '';
 let store: ObjectStore;
 beforeEach(() => {
@@ -146,19 +155,26 @@ describe('the archiver writes nothing and reports the reason if', () => {
     return message;
   }
 
-  test('the archive belongs to another chain', async () => {
-    await archive(source.path, store);
-    expect(await refusedIn(source.path, 1)).toBe(
-      `The archive at ${path} belongs to testnet (chain 0x80000000), but this log belongs to mainnet (chain 0x00000001).`,
-    );
-  });
-
-  test("the archive belongs to another server's journal", async () => {
-    await archive(source.path, store);
-    const foreign = keep(ingestOf(events, { random: OTHER_IDENTITY }));
-    expect(await refusedIn(foreign)).toMatch(
+  test.each<[string, directory: () => string, message: RegExp, chainId?: number]>([
+    [
+      'the archive belongs to another chain',
+      () => source.path,
+      / belongs to testnet \(chain 0x80000000\), but this log belongs to mainnet \(chain 0x00000001\)\.$/,
+      1,
+    ],
+    [
+      "the archive belongs to another server's journal",
+      () => keep(ingestOf(events, { random: OTHER_IDENTITY })),
       / belongs to the log 1de27171\w+, but this server has the log 07e400e4\w+\. Data restored/,
-    );
+    ],
+    [
+      'the journal has different entries since',
+      () => changedAfter(12),
+      / doesn't match this log: segment-\S+ has another entry \d+ than the log\.$/,
+    ],
+  ])('%s', async (_, directory, message, chainId) => {
+    await archive(source.path, store);
+    expect(await refusedIn(directory(), chainId)).toMatch(message);
   });
 
   test('the archive has a newer format or an unreadable archive.json', async () => {
@@ -173,27 +189,9 @@ describe('the archiver writes nothing and reports the reason if', () => {
     );
   });
 
-  test('the journal ends before the archive, like an older copy of the data', async () => {
-    await archive(source.path, store);
-    expect(await refusedIn(copyUpTo(12))).toMatch(
-      / doesn't match this log: segment-\S+ ends with entry \d+, and the log with entry 13\.$/,
-    );
-  });
-
   test('the journal ends before the open part', async () => {
     await archive(copyUpTo(5), store);
     expect(await refusedIn(copyUpTo(3))).toMatch(/ open-one.zst ends with entry 6, and the log with entry 4\.$/);
-  });
-
-  test('the journal has different entries since', async () => {
-    await archive(source.path, store);
-    const directory = copyUpTo(12);
-    using open = openAt(directory);
-    for (const event of events.slice(12)) open.ingest.apply({ ...event, receivedAt: event.receivedAt + 1 });
-    open.ingest.commit();
-    expect(await refusedIn(directory)).toMatch(
-      / doesn't match this log: segment-\S+ has another entry \d+ than the log\.$/,
-    );
   });
 });
 
@@ -257,16 +255,10 @@ test('a store that lost archive.json after it was read does not count as replaci
 
 test('a conflicting segment is found even if the list is older than the segment', async () => {
   await archive(copyUpTo(8), store);
-  const [ownData, foreign] = [source.path, copyUpTo(8)];
   const list = await store.list('');
-  {
-    using open = openAt(foreign);
-    for (const event of events.slice(8)) open.ingest.apply({ ...event, receivedAt: event.receivedAt + 1 });
-    open.ingest.commit();
-  }
-  await archive(foreign, store, 'foreign');
+  await archive(changedAfter(8), store, 'foreign');
   const whole = objects();
-  using late = archiverOf(ownData, {
+  using late = archiverOf(source.path, {
     ...store,
     list: async (text) => (/\d/.test(text) ? store.list(text) : list.filter((name) => name.startsWith(text))),
   });

@@ -62,11 +62,8 @@ test('a store that fills up repeatedly never has damaged objects, and each objec
   let refusals = 0;
   for (; ; refusals++) {
     room += step;
-    const error = await archiveAll(store).then(
-      () => null,
-      (thrown: unknown) => thrown,
-    );
-    if (error === null) break;
+    const error: unknown = await archiveAll(store).catch((thrown: unknown) => thrown);
+    if (error === undefined) break;
     expect(await refusal(Promise.reject(error))).toMatch(/^The disk of \S+ is full\.$/);
   }
   expect(await faultsIn(files)).toEqual([]);

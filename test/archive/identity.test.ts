@@ -123,20 +123,6 @@ test('an archive replaced by another history rejects the original server', async
   await expectRefused(half);
 });
 
-test('a restarted writer rejects a location that another journal now uses', async () => {
-  using archiver = archiverOf(half, store);
-  await archiver.round();
-  const other = folder();
-  await restoredFrom(store, other, { until: { entry: last } });
-  rmSync(path, { recursive: true });
-  await archive(other, store);
-  const before = objectsIn(path);
-  goOn(half, []);
-  using restarted = archiverOf(half, store);
-  expect(await refusal(restarted.round())).toContain('belongs to the log');
-  expect(objectsIn(path)).toEqual(before);
-});
-
 test("an archive without archive.json can't be written or restored", async () => {
   const into = folder();
   await restoredFrom(store, into, { until: { entry: last } });

@@ -2,7 +2,7 @@
  * Public archives: the private commands they omit, the contents of their head, and the hosts that may write to them.
  */
 import { beforeAll, expect, test } from 'bun:test';
-import { cpSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { zstdDecompressSync } from 'bun';
 import { IDENTITY } from '../../src/archive/archive-directory.ts';
@@ -160,13 +160,6 @@ test('the head is written last, and only if something is new', async () => {
   const count = written.length;
   await archiver.round();
   expect(written).toHaveLength(count);
-});
-
-test('a private archive has no head', async () => {
-  const place = folder();
-  await archive(source, directoryFiles(place));
-  expect(existsSync(join(place, HEAD))).toBe(false);
-  expect(JSON.parse(readFileSync(join(place, IDENTITY), 'utf8')).public).toBeUndefined();
 });
 
 test('a private writer rejects a public archive, and a public writer a private archive', async () => {

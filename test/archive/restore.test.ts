@@ -259,10 +259,6 @@ test('a restore rejects an archive without entries', async () => {
   expect(await refusal(restoredFrom(directoryFiles(path), folder()))).toBe(`The archive at ${path} is still empty.`);
 });
 
-test('a restore rejects a directory that contains data', async () => {
-  expect(await refusal(restoredFrom(directoryFiles(original), source))).toContain('holds data already');
-});
-
 describe('restore and verify report the same damage if', () => {
   /** Requires that verify reports the same fault as restore. @returns the fault */
   async function faultOf(store: ObjectStore): Promise<string> {

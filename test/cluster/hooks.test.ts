@@ -1,6 +1,5 @@
 /** Chainhooks of hosts that share a log: registration, sealed secrets, and requests that a cluster rejects. */
 import { expect, test } from 'bun:test';
-import { join } from 'node:path';
 import { readDefinition } from '../../src/hooks/definition/definition.ts';
 import { openJournalReader } from '../../src/store/files/journal.ts';
 import { commandsOf } from '../../src/store/ingest/commands.ts';
@@ -8,7 +7,6 @@ import { identityEntry, newIdentity } from '../../src/store/ingest/log-identity.
 import { type OldNameCommands, type OldNameRow, oldNameParts } from '../../src/store/ingest/old-names.ts';
 import { directHooks } from '../hooks/direct.ts';
 import { definition } from '../hooks/server.ts';
-import { backupOf } from '../support/data/backup.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
 import { simulatedEvents } from '../support/data/ingest.ts';
 import { MemoryLog } from '../support/data/memory-log.ts';
@@ -124,16 +122,6 @@ test('names from before the chain come to all hosts, once', async () => {
   const index = wholeIndex(second.directory);
   expect(index).toEqual(wholeIndex(first.directory));
   expect([index.old_names, index.old_zonefiles, index.old_namespaces].map((rows) => rows?.length)).toEqual([1, 1, 1]);
-});
-
-test('a backup of a host has its chainhooks', async () => {
-  const log = new MemoryLog();
-  await using first = openHost(log.client());
-  for (const event of events) await first.host.receive(event);
-  await first.faucets.run('faucet.add', { currency: 'stx', address: 'ST1', ip: '127.0.0.1' });
-  using place = dataDirectory();
-  const { entry } = await backupOf(first.directory, join(place.path, 'whole'));
-  expect(entry).toBe(log.head.id);
 });
 
 test('a host that leaves its cluster keeps its data, and a rebuild makes the same index', async () => {

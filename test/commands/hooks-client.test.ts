@@ -7,6 +7,7 @@ import { ask, call, callDevnet, keyFor as keyOf, printSignInLink } from '../../s
 import { deliveries, redeliver, setEnabled, tryFile } from '../../src/commands/hooks/hooks.ts';
 import { adminKeyOf } from '../../src/hooks/access/keys.ts';
 import { readSettingsOf } from '../../src/settings/config.ts';
+import { refusal } from '../support/data/archive.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
 import { serving } from '../support/servers/serving.ts';
 
@@ -77,11 +78,6 @@ test('errors name the fields of the request', async () => {
     ...{ filters: { events: [{ type: 'stx_burn' }] }, action: { type: 'http_post', url: 'http://127.0.0.1:9/' } },
   };
   const { uuid } = (await call(connection, 'POST', '/me', definition)) as { uuid: string };
-  const problemOf = (work: Promise<void>) =>
-    work.then(
-      () => '',
-      ({ message }: OperatorError) => message,
-    );
   const range = { payloads: false, json: false };
   const problems = [
     tryFile(connection, file, { fromHeight: 7, toHeight: 5, ...range }),
@@ -90,7 +86,7 @@ test('errors name the fields of the request', async () => {
     redeliver(connection, uuid, undefined, { since: 7, until: 5 }),
     redeliver(connection, uuid, undefined, { fromHeight: 7, toHeight: 5 }),
     setEnabled(connection, uuid, true, 7),
-  ].map(problemOf);
+  ].map(refusal);
   expect(
     (await Promise.all(problems)).map((problem) => problem.replace('The server rejected the request: ', '')),
   ).toEqual([

@@ -184,11 +184,6 @@ test.each([
   });
 });
 
-test('an empty list prints one line', async () => {
-  await using server = await hookServer();
-  expect(await outputOf(() => list(connectionOf(server), TEXT))).toBe('No chainhooks are registered.\n');
-});
-
 test('the list shows no past time of the next attempt while a retry is under way', async () => {
   await using hook = await serveFailingHook(({ received: { length } }) =>
     length === 1 ? new Response('', { status: 500 }) : new Promise(() => {}),

@@ -75,10 +75,7 @@ describe('on a terminal, a restore', () => {
     stderr.isTTY = true;
     try {
       const settings = readSettings({ data: join(places.path, 'new'), logLevel: 'silent' }, {});
-      const error = await runRestore(settings, archivePath).then(
-        () => null,
-        (thrown: unknown) => thrown,
-      );
+      const error: unknown = await runRestore(settings, archivePath).catch((thrown: unknown) => thrown);
       return { error, written: written.mock.calls.join('') };
     } finally {
       stderr.isTTY = isTTY;
@@ -87,7 +84,7 @@ describe('on a terminal, a restore', () => {
 
   test('ends its progress line when it finishes', async () => {
     const { error, written } = await captureRestore();
-    expect(error).toBeNull();
+    expect(error).toBeUndefined();
     expect(written).toMatch(/: entry \d+ of \d+, .*, ETA \d+ .*\n$/);
   });
 

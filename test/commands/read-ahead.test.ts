@@ -68,12 +68,6 @@ describe('an import that reads ahead on threads', () => {
     expect(everything(directory.path)).toEqual(expected());
   });
 
-  test('continues at the end of a shorter recording', async () => {
-    using directory = copyOf(partial);
-    await importFile(directory.path, writeRecording(folder.path, rows, 'begun.tsv'), 1);
-    expect(everything(directory.path)).toEqual(expected());
-  });
-
   test('skips the same bad rows without undoing the rows before them', async () => {
     const block = events.findLast(({ path }) => path === '/new_block')!;
     const orphan = JSON.parse(block.text);

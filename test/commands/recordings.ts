@@ -44,10 +44,7 @@ export async function importFiles(
   using _ = spyOn(process.stderr, 'write').mockImplementation(() => true);
   const settings = readSettings({ data, logLevel: 'silent', ...(network === undefined ? {} : { network }) }, {});
   const options = { skipBad: false, restart: false, random: SAME_IDENTITY, ...how };
-  const error = await runImport(settings, files, options).then(
-    () => null,
-    (thrown: unknown) => thrown,
-  );
+  const error = (await runImport(settings, files, options).catch((thrown: unknown) => thrown)) ?? null;
   if (error !== null && !(error instanceof OperatorError)) throw error;
   return { error, output: stdout.mock.calls.join('') };
 }

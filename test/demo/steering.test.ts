@@ -102,20 +102,6 @@ test('a fork returns a transaction to the mempool, and the next block mines it a
   expect(await statusOf(id)).toBe('success');
 });
 
-test('after a fork, broadcast transactions and those of simulated users are pending, and are mined again', async () => {
-  const id = await sent();
-  const { blocks } = await server.steer('mine', { traffic: 2 });
-  const ids = blocks[0]?.transactions ?? [];
-  expect(ids.length).toBeGreaterThan(1);
-  const fork = await server.steer('fork');
-  expect([fork.pending.length, fork.pending.sort()]).toEqual([ids.length, [...ids].sort()]);
-  expect(ids).toContain(id);
-  expect(await Promise.all(ids.map(statusOf))).toEqual(ids.map(() => 'pending'));
-  const mined = await server.steer('mine');
-  expect(mined.blocks[0]?.transactions.sort()).toEqual(fork.pending.sort());
-  expect((await state()).pending).toEqual([]);
-});
-
 test('a fork that is not longer stays orphaned', async () => {
   await server.steer('mine', { count: 2 });
   const { tip } = await state();

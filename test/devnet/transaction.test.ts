@@ -34,59 +34,48 @@ type Account = ReturnType<typeof accounts>[number];
 const prng = new Prng('transaction-encode');
 const contract = `${bob.address}.token-1`;
 
-const payloads: Record<string, { bytes: Uint8Array; type: PayloadType }> = {
-  'a transfer to an address': { bytes: tokenTransfer(bob.address, 5n, 'rent'), type: PayloadType.TokenTransfer },
-  'a transfer to a contract': { bytes: tokenTransfer(contract, 5n, ''), type: PayloadType.TokenTransfer },
-  'a deployment': { bytes: deploymentPayload('a', '(print 1)\n', null), type: PayloadType.SmartContract },
-  'a versioned deployment': {
-    bytes: deploymentPayload('a', '(print 1)\n', 3),
-    type: PayloadType.VersionedSmartContract,
-  },
-  'a call': { bytes: contractCall(contract, 'burn', [clarity.uint(7)]), type: PayloadType.ContractCall },
-  'a coinbase': {
-    bytes: nakamotoCoinbase(prng.bytes(32), undefined, prng.bytes(80)),
-    type: PayloadType.NakamotoCoinbase,
-  },
-  'a coinbase to a contract': {
-    bytes: nakamotoCoinbase(prng.bytes(32), contract, prng.bytes(80)),
-    type: PayloadType.NakamotoCoinbase,
-  },
-  'a tenure change': {
-    bytes: tenureChange({
-      tenure: prng.bytes(20),
-      previousTenure: prng.bytes(20),
-      burnView: prng.bytes(20),
-      previousTenureEnd: prng.bytes(32),
-      previousTenureBlocks: 3,
-      cause: 'extended',
-      minerHash: alice.hash160,
-    }),
-    type: PayloadType.TenureChange,
-  },
-};
+const change = {
+  tenure: prng.bytes(20),
+  previousTenure: prng.bytes(20),
+  burnView: prng.bytes(20),
+  previousTenureEnd: prng.bytes(32),
+  previousTenureBlocks: 3,
+  cause: 'extended',
+  minerHash: alice.hash160,
+} as const;
+const coinbase = (recipient?: string) => nakamotoCoinbase(prng.bytes(32), recipient, prng.bytes(80));
 
-for (const [name, { bytes, type }] of Object.entries(payloads)) {
-  test(`${name} is read back by another library, with the same id and both signers`, () => {
-    const conditions = postConditions([
-      stxCondition(alice.address, amountCodes.lessOrEqual, 9n),
-      fungibleCondition(contract, `${contract}::coin`, amountCodes.equal, 1n),
-      nonFungibleCondition(alice.address, `${contract}::card`, clarity.uint(1)),
-    ]);
-    const origin = { account: alice, nonce: 3, fee: 0n };
-    for (const sponsor of [undefined, { account: bob, nonce: 8, fee: 321n }]) {
-      const raw = signTransaction({ payload: bytes, origin, sponsor, postConditions: conditions }, network);
-      const read = deserializeTransaction(new BytesReader(raw));
-      expect(read.payload.payloadType).toBe(type);
-      expect(read.postConditions.values).toHaveLength(3);
-      expect(read.txid()).toBe(transactionId(raw).toHex());
-      expect(read.serializeBytes()).toEqual(raw);
-      expect(signersOf(read)).toEqual(
-        (sponsor === undefined ? [alice] : [alice, bob]).map(({ publicKey }) => publicKey.toHex()),
-      );
-      expect(() => read.verifyOrigin()).not.toThrow();
-    }
-  });
-}
+const payloads: [name: string, bytes: Uint8Array, type: PayloadType][] = [
+  ['a transfer to an address', tokenTransfer(bob.address, 5n, 'rent'), PayloadType.TokenTransfer],
+  ['a transfer to a contract', tokenTransfer(contract, 5n, ''), PayloadType.TokenTransfer],
+  ['a deployment', deploymentPayload('a', '(print 1)\n', null), PayloadType.SmartContract],
+  ['a versioned deployment', deploymentPayload('a', '(print 1)\n', 3), PayloadType.VersionedSmartContract],
+  ['a call', contractCall(contract, 'burn', [clarity.uint(7)]), PayloadType.ContractCall],
+  ['a coinbase', coinbase(), PayloadType.NakamotoCoinbase],
+  ['a coinbase to a contract', coinbase(contract), PayloadType.NakamotoCoinbase],
+  ['a tenure change', tenureChange(change), PayloadType.TenureChange],
+];
+
+test.each(payloads)('%s is read back by another library, with the same id and both signers', (_, bytes, type) => {
+  const conditions = postConditions([
+    stxCondition(alice.address, amountCodes.lessOrEqual, 9n),
+    fungibleCondition(contract, `${contract}::coin`, amountCodes.equal, 1n),
+    nonFungibleCondition(alice.address, `${contract}::card`, clarity.uint(1)),
+  ]);
+  const origin = { account: alice, nonce: 3, fee: 0n };
+  for (const sponsor of [undefined, { account: bob, nonce: 8, fee: 321n }]) {
+    const raw = signTransaction({ payload: bytes, origin, sponsor, postConditions: conditions }, network);
+    const read = deserializeTransaction(new BytesReader(raw));
+    expect(read.payload.payloadType).toBe(type);
+    expect(read.postConditions.values).toHaveLength(3);
+    expect(read.txid()).toBe(transactionId(raw).toHex());
+    expect(read.serializeBytes()).toEqual(raw);
+    expect(signersOf(read)).toEqual(
+      (sponsor === undefined ? [alice] : [alice, bob]).map(({ publicKey }) => publicKey.toHex()),
+    );
+    expect(() => read.verifyOrigin()).not.toThrow();
+  }
+});
 
 test('a boot transaction has chain id 0 and a blank signature', () => {
   const raw = unsignedBootTransaction(tokenTransfer(network.boot, 0n, ''), network);

@@ -193,9 +193,4 @@ describe('the commands', () => {
       /: height 0, entry 4\nEntry 4 gives the log a new identity, [0-9a-f]{32}: archive it .*\n.*Archives contain no keys/,
     );
   });
-
-  test('an invalid end time is rejected', async () => {
-    const { code, stderr } = await stackside('restore', path, '--until-time', 'noon', '--data', folder.path);
-    expect([code, stderr]).toEqual([EXIT.operator, expect.stringContaining('--until-time is "noon".')]);
-  });
 });

@@ -186,6 +186,7 @@ const mistakes: [args: string[], says: RegExp][] = [
   [['export', '--format', 'x'], /^--format is "x"\.\nIt must be one of csv, ndjson, parquet\.\n$/],
   [['hooks', 'listen', '--url', 'http://127.0.0.1:3999'], /^Unknown option '--url'\.\n/],
   [['hooks', 'listen', '--fail', '700'], /^--fail is "700"\.\nIt must be an HTTP status from 200 to 599\.\n$/],
+  [['restore', 'archive', '--until-time', 'noon'], /^--until-time is "noon"\./],
   [['simulate', '--blocks', 'many'], /^--blocks is "many"\.\nIt must be a whole number, 1 or greater\.\n$/],
 ];
 for (const [args, message] of mistakes) {

@@ -26,15 +26,6 @@ function inShell(script: string, args: readonly string[]) {
 
 const TWO_LINES = /^[^\n]+\n[^\n]+\.\n$/;
 
-test('serve with a file as its data directory ends with 1 and names the file', async () => {
-  writeFileSync(pathOf('file'), 'text');
-  const { code, stderr } = await stackside('serve', '--data', pathOf('file'), '--api-port', '0', '--event-port', '0');
-  expect(stderr).toBe(
-    `${pathOf('file')} can't be used: a part of the path is a file, not a directory.\nGive another path, or move the file away.\n`,
-  );
-  expect(code).toBe(1);
-});
-
 test('an export to an existing file ends before its query starts', async () => {
   writeFileSync(pathOf('there.csv'), 'text');
   const query = ['--query', 'select 1 from nothing', '--data', pathOf('data')];

@@ -13,7 +13,7 @@ import { devnetEvents } from '../../src/devnet/scenario.ts';
 import type { LogEvent } from '../../src/log.ts';
 import { readSettings } from '../../src/settings/config.ts';
 import { directoryFiles } from '../../src/storage/location.ts';
-import { archive, DEVNET, restoredFrom } from '../support/data/archive.ts';
+import { archive, DEVNET, refusal, restoredFrom } from '../support/data/archive.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
 import { ingestOf, received } from '../support/data/ingest.ts';
 import { canMount, smallDisk } from '../support/data/small-disk.ts';
@@ -304,14 +304,13 @@ describe('a server', () => {
   });
 
   test('rejects an archive inside its data directory, and an invalid location', async () => {
-    const refusal = (flags: Record<string, string>): Promise<unknown> =>
-      startServing(readSettings({ data: join(folder.path, 'data'), apiPort: '0', eventPort: '0', ...flags }, {})).then(
-        () => null,
-        (error: Error) => error.message,
+    const refusalOf = (archive: string): Promise<string> =>
+      refusal(
+        startServing(readSettings({ data: join(folder.path, 'data'), apiPort: '0', eventPort: '0', archive }, {})),
       );
-    expect(await refusal({ archive: join(folder.path, 'data', 'archive') })).toContain('is inside the data directory');
-    expect(await refusal({ archive: 'https://example.org' })).toContain('is not a location for an archive');
-    expect(await refusal({ archive: 's3://bucket' })).toContain('has no prefix');
+    expect(await refusalOf(join(folder.path, 'data', 'archive'))).toContain('is inside the data directory');
+    expect(await refusalOf('https://example.org')).toContain('is not a location for an archive');
+    expect(await refusalOf('s3://bucket')).toContain('has no prefix');
     expect(existsSync(join(folder.path, 'data'))).toBe(false);
     rmSync(folder.path, { recursive: true });
   });

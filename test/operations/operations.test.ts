@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, spyOn, test } from 'bun:test';
-import { readdirSync, rmSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { systemClock } from '../../src/base/clock.ts';
 import { durationInWords } from '../../src/base/format.ts';
 import { askHealth, READ_TIMEOUT_MS } from '../../src/commands/cli/client.ts';
@@ -132,9 +132,6 @@ describe('over a chain', () => {
     infoWith(13);
     await until(async () => (await ready()).body.node_height === 13);
     expect(await ready()).toMatchObject({ status: 200, body: { ready: true, node_height: 13 } });
-  });
-
-  test('stackside status --ready succeeds if the server is ready', async () => {
     expect(await askHealth(server.api, 'ready')).toBe('ready');
   });
 
@@ -262,29 +259,6 @@ test('a stopping server answers open requests, and accepts no new ones', async (
   expect([answer.status, await answer.text()]).toEqual([200, 'late']);
   await Promise.all([posted, stopped]);
   expect(fetch(`${stopping.api}/extended`)).rejects.toThrow();
-});
-
-test('the error about a port in use names the port', async () => {
-  const listener = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data: () => {} } });
-  const { port } = listener;
-  await expect(serving({ apiPort: String(port) })).rejects.toThrow(
-    `The API can't listen on 127.0.0.1:${port}: the port is in use.`,
-  );
-  listener.stop(true);
-});
-
-test('a server rejects a node of another chain before it creates files, and starts if the node does not answer', async () => {
-  using directory = dataDirectory();
-  const serveWith = (network: string, nodeRpc: string, path?: string) => serving({ network, nodeRpc }, path);
-  node.answer('/v2/info', () => Response.json(TESTNET_INFO));
-  await using matching = await serveWith('0x80000000', node.url);
-  expect((await matching.get('/health')).status).toBe(200);
-  await expect(serveWith('0x00000001', node.url, directory.path)).rejects.toThrow(
-    'The node belongs to chain 0x80000000, but --network is 0x00000001.',
-  );
-  expect(readdirSync(directory.path)).toEqual([]);
-  await using absent = await serveWith('0x80000000', NO_NODE);
-  expect((await absent.get('/health')).status).toBe(200);
 });
 
 test('the state and doctor report a server that is no Stacks node', async () => {

@@ -60,6 +60,14 @@ export const stacked = (
 export const u = (value: number | bigint) => clarity.uint(value);
 export const p = (address: string) => clarity.principal(address);
 
+/** The fields of a staker's bond, and of a staker's amount at a signer. */
+const inBond = (bond: number, staker: string) => ({ 'bond-index': u(bond), staker: p(staker) });
+const atSigner = (staker: string, signer: string, stx: number | bigint) => ({
+  staker: p(staker),
+  signer: p(signer),
+  'amount-ustx': u(stx),
+});
+
 export const bonds = {
   setup: (bond: number, firstCycle = 8, start = 160): PoxEvent =>
     printed('setup-bond', {
@@ -74,7 +82,7 @@ export const bonds = {
       'unlock-burn-height': u(start + 240),
     }),
   allow: (bond: number, staker: string, sats = 1_000_000): PoxEvent =>
-    printed('add-to-allowlist', { 'bond-index': u(bond), staker: p(staker), 'max-sats': u(sats) }),
+    printed('add-to-allowlist', { ...inBond(bond, staker), 'max-sats': u(sats) }),
   register: (
     bond: number,
     staker: string,
@@ -84,9 +92,7 @@ export const bonds = {
   ) =>
     printed('register-for-bond', {
       'bond-index': u(bond),
-      staker: p(staker),
-      signer: p(signer),
-      'amount-ustx': u(10_000_000),
+      ...atSigner(staker, signer, 10_000_000),
       'sats-total': u(sats),
       'first-reward-cycle': u(8),
       'unlock-cycle': u(20),
@@ -107,16 +113,13 @@ export const bonds = {
   update: (bond: number, staker: string, signer: string, sats: number, firstCycle: number): PoxEvent =>
     printed('update-bond-registration', {
       'bond-index': u(bond),
-      staker: p(staker),
-      signer: p(signer),
-      'amount-ustx': u(20_000_000),
+      ...atSigner(staker, signer, 20_000_000),
       'amount-sats': u(sats),
       'first-reward-cycle': u(firstCycle),
     }),
-  exit: (bond: number, staker: string): PoxEvent =>
-    printed('announce-l1-early-exit', { 'bond-index': u(bond), staker: p(staker) }),
+  exit: (bond: number, staker: string): PoxEvent => printed('announce-l1-early-exit', inBond(bond, staker)),
   withdraw: (bond: number, staker: string, amount: number): PoxEvent =>
-    printed('unstake-sbtc', { 'bond-index': u(bond), staker: p(staker), 'new-amount-sats': u(amount) }),
+    printed('unstake-sbtc', { ...inBond(bond, staker), 'new-amount-sats': u(amount) }),
   distribute: (bond: number, rate: bigint): PoxEvent =>
     printed('bond-distribution', { 'bond-index': u(bond), 'accrued-rewards-per-sat': u(rate) }),
   calculate: (cycle: number, rate: bigint, staked: bigint, [bondSats, stakeSats, reserveSats] = [0, 0, 0]): PoxEvent =>
@@ -140,27 +143,21 @@ export const bonds = {
     }),
   stake: (staker: string, signer: string, stx: bigint, cycles: readonly [number, number], until: number): PoxEvent =>
     printed('stake', {
-      staker: p(staker),
-      signer: p(signer),
-      'amount-ustx': u(stx),
+      ...atSigner(staker, signer, stx),
       'first-reward-cycle': u(cycles[0]),
       'unlock-cycle': u(cycles[1]),
       'unlock-burn-height': u(until),
     }),
   updateStake: (staker: string, signer: string, stx: bigint, cycles: number, unlockCycle: number, until: number) =>
     printed('stake-update', {
-      staker: p(staker),
-      signer: p(signer),
-      'amount-ustx': u(stx),
+      ...atSigner(staker, signer, stx),
       'num-cycles': u(cycles),
       'unlock-cycle': u(unlockCycle),
       'unlock-burn-height': u(until),
     }),
   unstake: (staker: string, signer: string, stx: bigint, unlockCycle: number, until: number): PoxEvent =>
     printed('unstake', {
-      staker: p(staker),
-      signer: p(signer),
-      'amount-ustx': u(stx),
+      ...atSigner(staker, signer, stx),
       'first-reward-cycle': u(8),
       'unlock-cycle': u(unlockCycle),
       'unlock-burn-height': u(until),

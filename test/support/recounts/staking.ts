@@ -227,18 +227,8 @@ const text = ({ allowed, capacity, registered, btc, stx, paidOut }: Totals): str
   `${allowed} allowed ${capacity} sats, ${registered} registered, ${btc} sats and ${stx} micro-STX locked, ${paidOut} paid`;
 
 function* bondTotals(db: Database, counted: RecountedTotals['bonds']): Generator<string> {
-  const rows = db.query<
-    {
-      bond_index: number;
-      allowed: number;
-      capacity: string;
-      registered: number;
-      btc_locked: string;
-      stx_locked: string;
-      paid_out: string;
-    },
-    []
-  >('SELECT bond_index, allowed, capacity, registered, btc_locked, stx_locked, paid_out FROM bonds');
+  const columns = 'bond_index, allowed, capacity, registered, btc_locked, stx_locked, paid_out';
+  const rows = db.query<Stored<'bonds'>, []>(`SELECT ${columns} FROM bonds`);
   const none: Totals = { allowed: 0, capacity: 0n, registered: 0, btc: 0n, stx: 0n, paidOut: 0n };
   const stored = new Map<number, Totals>();
   for (const row of rows.iterate()) {
