@@ -31,7 +31,7 @@ import { logWithCommands } from '../support/data/log-with-commands.ts';
 import { journalRows, tables } from '../support/data/tables.ts';
 import { failureOf } from '../support/failure.ts';
 import { type WebServer, webServer } from '../support/servers/web-server.ts';
-import { impatientClock } from '../support/time/impatient-clock.ts';
+import { impatientClock, stallingClock } from '../support/time/impatient-clock.ts';
 import { until } from '../support/time/until.ts';
 
 const events = [...devnetEvents({ seed: 15, blocks: 10, accounts: 3, transactionsPerBlock: 1, forkEvery: 4 })];
@@ -391,14 +391,6 @@ describe('a mirror that is broken or hostile is refused, with the name of the ob
     await until(() => isCancelled, 'the server notices that nobody reads on');
   });
 
-  test('an error status of the server', async () => {
-    const { web, segments } = mirror();
-    web.answer = (name) => (name === segments[1] ? new Response('no', { status: 403 }) : null);
-    expect(await messageOf(OperatorError, web.url)).toBe(
-      `The server refuses to send ${web.url}/${segments[1]}, with status 403.`,
-    );
-  });
-
   test("redirects may lead to other hosts, whose files are verified like the mirror's", async () => {
     const { path, web } = mirror();
     const other = webServer(path);
@@ -408,7 +400,7 @@ describe('a mirror that is broken or hostile is refused, with the name of the ob
     other.answer = (name) => (name.startsWith('segment-') ? new Response('something else') : null);
     expect(await messageOf(ArchiveDamagedError, web.url)).toMatch(/is a damaged segment/);
     web.answer = (name) => Response.redirect(`${web.url}/${name}`);
-    const looping = webFilesWith(web.url, requestClock().clock);
+    const looping = webFilesWith(web.url, stallingClock());
     expect(await failureOf(TemporaryError, looping.read(HEAD, { min: 1, max: 1_000 }))).toBeInstanceOf(TemporaryError);
   });
 
@@ -426,37 +418,11 @@ describe('a mirror that is broken or hostile is refused, with the name of the ob
 
 const webFilesWith = (url: string, clock: Clock) => webSource(new URL(url), clock);
 
-/** Waits before a retry end at once. The time limit of a request ends when the test calls `pass`. */
-function requestClock(): { clock: Clock; pass(): void; bounds(): number } {
-  const bounds = new Set<() => void>();
-  return {
-    clock: {
-      ...systemClock,
-      after(milliseconds, call) {
-        if (milliseconds < 20_000) {
-          queueMicrotask(call);
-          return () => {};
-        }
-        const timer = () => {
-          bounds.delete(timer);
-          call();
-        };
-        bounds.add(timer);
-        return () => bounds.delete(timer);
-      },
-    },
-    pass() {
-      for (const call of [...bounds]) call();
-    },
-    bounds: () => bounds.size,
-  };
-}
-
 test('stops reading a mirror that sends a byte now and then, but not a mirror that is only slow', async () => {
   const path = folder();
   cpSync(original, path, { recursive: true });
   const body = Buffer.alloc(200_000, 'a');
-  const { clock, pass } = requestClock();
+  const clock = stallingClock();
   let [sent, arrived] = [0, 0];
   const direct = fetch;
   using _ = spyOn(globalThis, 'fetch').mockImplementation((async (...request: Parameters<typeof fetch>) => {
@@ -509,7 +475,7 @@ test('stops reading a mirror that sends a byte now and then, but not a mirror th
       await until(() => isDone || isWaiting(), 'the server waits, and the client has all that was sent');
       // The bytes that arrived are counted.
       await systemClock.turn();
-      pass();
+      clock.stall();
       // The server continues only the response that the client still reads.
       if (isFast) go.resolve();
       go = Promise.withResolvers();

@@ -5,7 +5,6 @@ import {
   Cl,
   fetchAbi,
   fetchCallReadOnlyFunction,
-  fetchContractMapEntry,
   fetchFeeEstimate,
   fetchFeeEstimateTransaction,
   fetchFeeEstimateTransfer,
@@ -138,27 +137,6 @@ test('any other contract is deployed with its source, and a call or a read of it
     reason: 'ServerFailureOther',
     reason_data: { message: expect.stringContaining("doesn't execute add of ") },
   });
-});
-
-test('a delegation is in the map of the stacking contract', async () => {
-  const contract = { contractAddress: pox, contractName: 'pox-4' };
-  const mapName = 'delegation-state';
-  const entry = () =>
-    fetchContractMapEntry({ ...contract, mapName, mapKey: Cl.tuple({ stacker: Cl.principal(sender) }), ...options() });
-  expect(await entry()).toEqual(Cl.none());
-  const functionArgs = [Cl.uint(5_000), Cl.principal(friend), Cl.none(), Cl.none()];
-  const call = await makeContractCall({ ...contract, functionName: 'delegate-stx', functionArgs, ...common() });
-  expect(await mine(call)).toMatchObject({ tx_status: 'success' });
-  expect(await entry()).toEqual(
-    Cl.some(
-      Cl.tuple({
-        'amount-ustx': Cl.uint(5_000),
-        'delegated-to': Cl.principal(friend),
-        'pox-addr': Cl.none(),
-        'until-burn-ht': Cl.none(),
-      }),
-    ),
-  );
 });
 
 test("the node's routes for explorers answer with the tip of the index", async () => {

@@ -18,16 +18,6 @@ test('two children of one block are a fork: the first stays the tip until the ot
   expect(chain.tip.indexBlockHash).toBe(top.indexBlockHash);
 });
 
-test('a rival block mines some transactions of its sibling again', () => {
-  const chain = new SimulatedChain({ seed: 3, accounts: 30 });
-  const base = chain.mine(null);
-  const left = chain.mine(base.indexBlockHash, { transactions: 20 });
-  const right = chain.mine(base.indexBlockHash, { transactions: 20 });
-  const repeated = right.txIds.filter((id) => left.txIds.includes(id));
-  expect(repeated.length).toBeGreaterThan(5);
-  expect(repeated.length).toBeLessThan(20);
-});
-
 test('a block has as many transactions as requested, without the start of its tenure', () => {
   const chain = new SimulatedChain({ seed: 4, accounts: 10, mempool: false });
   const base = chain.mine(null, { transactions: 0 });

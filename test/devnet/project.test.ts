@@ -4,14 +4,14 @@ import { mkdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { OperatorError } from '../../src/base/errors.ts';
 import { clarinetProject } from '../../src/devnet/clarity/project.ts';
-import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
+import { dataDirectory } from '../support/data/data-directory.ts';
 
 /**
  * Creates a project in a directory that also contains a file outside the project.
  * @param path path of the project's only contract
  * @param text more text of the contract's table in the manifest
  */
-async function projectWith(path: string, text = ''): Promise<DataDirectory> {
+async function projectWith(path: string, text = '') {
   const directory = dataDirectory();
   const project = join(directory.path, 'project');
   mkdirSync(join(project, 'contracts'), { recursive: true });
@@ -22,26 +22,24 @@ async function projectWith(path: string, text = ''): Promise<DataDirectory> {
     join(project, 'Clarinet.toml'),
     `[project]\nname = "shop"\n\n[contracts.shop]\npath = ${JSON.stringify(path)}\n${text}`,
   );
-  return directory;
+  const read = (files?: string[]) => clarinetProject(project, 1, files);
+  return { project, read, [Symbol.dispose]: () => directory[Symbol.dispose]() };
 }
 
 test.each(['contracts/shop.clar', './contracts/../contracts/shop.clar'])('reads the contract at %s', async (path) => {
-  using directory = await projectWith(path);
-  const { contracts } = clarinetProject(join(directory.path, 'project'), 1);
-  expect(contracts.map(({ source }) => source)).toEqual(['(print 2)']);
+  using shop = await projectWith(path);
+  expect(shop.read().contracts.map(({ source }) => source)).toEqual(['(print 2)']);
 });
 
 test.each([0, 6, 9])('refuses the Clarity version %d', async (version) => {
-  using directory = await projectWith('contracts/shop.clar', `clarity_version = ${version}\n`);
-  const project = join(directory.path, 'project');
-  const read = () => clarinetProject(project, 1);
-  expect(read).toThrow(OperatorError);
-  expect(read).toThrow(`contracts.shop.clarity_version is ${version}, but the versions are 1 to 5.`);
+  using shop = await projectWith('contracts/shop.clar', `clarity_version = ${version}\n`);
+  expect(shop.read).toThrow(OperatorError);
+  expect(shop.read).toThrow(`contracts.shop.clarity_version is ${version}, but the versions are 1 to 5.`);
 });
 
 test.each(['2.05', '"3.4"', '"latest"'])('ignores the epoch %s', async (epoch) => {
-  using directory = await projectWith('contracts/shop.clar', `epoch = ${epoch}\n`);
-  expect(clarinetProject(join(directory.path, 'project'), 1).contracts).toHaveLength(1);
+  using shop = await projectWith('contracts/shop.clar', `epoch = ${epoch}\n`);
+  expect(shop.read().contracts).toHaveLength(1);
 });
 
 test.each([
@@ -51,19 +49,18 @@ test.each([
   ['\n# a comment\nepoch = [\n3.0\n', ":8 isn't valid TOML: "],
   ['epoch = 3.0\nepoch = 3.1\n', ":7 isn't valid TOML: "],
 ])('reports the manifest with %j in plain words', async (text, problem) => {
-  using directory = await projectWith('contracts/shop.clar', text);
-  const project = join(directory.path, 'project');
-  expect(() => clarinetProject(project, 1)).toThrow(`${join(project, 'Clarinet.toml')}${problem}`);
+  using shop = await projectWith('contracts/shop.clar', text);
+  expect(shop.read).toThrow(`${join(shop.project, 'Clarinet.toml')}${problem}`);
 });
 
 test.each(['../secret.clar', 'contracts/../../secret.clar', '/etc/hosts', 'contracts/link.clar'])(
   'refuses the contract at %s, outside the project',
   async (path) => {
-    using directory = await projectWith(path);
+    using shop = await projectWith(path);
     const files: string[] = [];
-    const read = () => clarinetProject(join(directory.path, 'project'), 1, files);
+    const read = () => shop.read(files);
     expect(read).toThrow(OperatorError);
     expect(read).toThrow(`contracts.shop.path is outside the project: ${path}`);
-    expect(files.filter((file) => !file.startsWith(join(directory.path, 'project')))).toEqual([]);
+    expect(files.filter((file) => !file.startsWith(shop.project))).toEqual([]);
   },
 );

@@ -39,6 +39,7 @@ test('serve on a port that is in use, or an address of another machine, ends wit
   const free = ['--data', pathOf('listen'), '--log-level', 'error', '--event-port', '0', '--api-port'];
   for (const address of [
     [`${occupied.port}`, '--api-host', '127.0.0.1'],
+    [`${occupied.port}`, '--api-host', '127.0.0.1', '--threads', '1'],
     ['0', '--api-host', '192.0.2.1'],
     ['0', '--api-host', '-'],
     ['0', '--api-host', '-', '--threads', '1'],

@@ -349,17 +349,6 @@ test('a node that is away: waits for it with the section; the history starts wit
   expect(ends(await stop(server))).toEqual([`waiting_for_the_node: ${next}`, 'live: Nothing to do.']);
 });
 
-test('if a node lacks the observer section, the server requests the section and a restart after three missing blocks', async () => {
-  const next = 'Is this section in its configuration, and was the node restarted since?';
-  const server = await start('silent');
-  await expectSays(server, 'silent', waitingForEvents());
-  await steer('mine', { count: 3 });
-  await until(async () => (await readiness(server)).next === next, 'the question');
-  const reason = `The node is at block ${tip()} but sends nothing.`;
-  await expectSays(server, 'silent', { ...waitingForEvents(), next, reason });
-  await stop(server);
-});
-
 test('another chain is rejected by --network before files exist, by the data at the start, and later with each event', async () => {
   const chains = { node: '0x80000000', own: '0x00000001' };
   expect(await refusal('serve', '--data', file('mainnet'), '--network', 'mainnet', '--node-rpc', node.api)).toEqual(

@@ -7,7 +7,7 @@ import { dataDirectory } from '../support/data/data-directory.ts';
 import { metricOf } from '../support/servers/metrics.ts';
 import { NO_NODE } from '../support/servers/serving.ts';
 import { until } from '../support/time/until.ts';
-import { type Server, stackside, startServer } from './stackside.ts';
+import { type Server, startServer } from './stackside.ts';
 
 const events = [...devnetEvents({ seed: 9, blocks: 28, transactionsPerBlock: 2, forkEvery: 8 })];
 const half = Math.floor(events.length / 2);
@@ -101,12 +101,4 @@ describe('threads, and two processes that only read', () => {
   test('a process that only reads accepts no events', () => {
     expect(readers.map(({ events: url }) => url)).toEqual([null, null] as never);
   });
-});
-
-test('an error names a port that is in use, also with threads', async () => {
-  using directory = dataDirectory();
-  const { port } = new URL(writer.api);
-  const flags = ['--data', directory.path, '--event-port', '0', '--api-host', '127.0.0.1', '--api-port', port];
-  const { code, stderr } = await stackside('serve', ...flags, '--threads', '2', '--log-level', 'error');
-  expect([code, stderr.split('\n')[0]]).toEqual([1, `The API can't listen on 127.0.0.1:${port}: the port is in use.`]);
 });

@@ -124,34 +124,24 @@ async function problemOf(work: Promise<unknown>): Promise<[problem: string, mess
   return [problem, message];
 }
 
-describe("a chain that doesn't start reports why", () => {
-  test('an executable that is missing', async () => {
-    expect(await problemOf(startDevnet({ executable: join(directory.path, 'none') }))).toEqual([
-      'executable_missing',
-      expect.stringContaining('STACKSIDE_EXECUTABLE'),
-    ]);
-  });
-
-  test('an executable that ends', async () => {
-    const ends = script(join(directory.path, 'ends'), 'echo "Port $4 is in use." >&2; exit 1');
-    expect(await problemOf(startDevnet({ executable: ends, port: 4321, limitMs: LONG_MS }))).toEqual([
+test("a chain that doesn't start reports why", async () => {
+  for (const [name, commands, limitMs, problem, message] of [
+    ['none', null, LONG_MS, 'executable_missing', 'STACKSIDE_EXECUTABLE'],
+    [
+      'ends',
+      'echo "Port $4 is in use." >&2; exit 1',
+      LONG_MS,
       'not_started',
-      'The chain did not start: it ended with exit code 1. Its last log lines:\nPort 4321 is in use.',
-    ]);
-  });
-
-  test('an executable that is something else, or is never ready', async () => {
-    const other = script(join(directory.path, 'other'), 'echo hello; read line');
-    expect(await problemOf(startDevnet({ executable: other, limitMs: LONG_MS }))).toEqual([
-      'not_started',
-      'The executable is not Stackside: it printed hello',
-    ]);
-    const silent = script(join(directory.path, 'silent'), 'read line');
-    expect(await problemOf(startDevnet({ executable: silent, limitMs: 1 }))).toEqual([
-      'time_limit',
-      expect.stringContaining('Waited 1 ms for the chain to start'),
-    ]);
-  });
+      'it ended with exit code 1. Its last log lines:\nPort 4321 is in use.',
+    ],
+    ['other', 'echo hello; read line', LONG_MS, 'not_started', 'The executable is not Stackside: it printed hello'],
+    ['silent', 'read line', 1, 'time_limit', 'Waited 1 ms for the chain to start'],
+  ] as const) {
+    const path = join(directory.path, name);
+    if (commands !== null) script(path, commands);
+    const start = startDevnet({ executable: path, port: 4321, limitMs });
+    expect(await problemOf(start)).toEqual([problem, expect.stringContaining(message)]);
+  }
 });
 
 describe('a chain that runs', () => {

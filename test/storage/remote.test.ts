@@ -1,38 +1,12 @@
 /** S3 and web servers: requests are signed, sizes are limited, and failed requests are retried. */
 import { afterAll, describe, expect, test } from 'bun:test';
-import { type Clock, systemClock } from '../../src/base/clock.ts';
+import type { Clock } from '../../src/base/clock.ts';
 import { EXIT, OperatorError } from '../../src/base/errors.ts';
 import { s3Objects, webSource } from '../../src/storage/remote.ts';
 import { failureOf } from '../support/failure.ts';
 import { type S3Server, s3Server } from '../support/servers/s3-server.ts';
+import { stallingClock } from '../support/time/impatient-clock.ts';
 import { until } from '../support/time/until.ts';
-
-const STALL = 60_000;
-
-/**
- * Returns a clock whose waits before a retry end at once. The time limit for a silent server ends when the test calls
- * `stall`.
- */
-function impatientClock(): Clock & { stall(): void; waits: number[] } {
-  const guards = new Set<() => void>();
-  const waits: number[] = [];
-  return {
-    ...systemClock,
-    waits,
-    after(milliseconds, call) {
-      if (milliseconds === STALL) {
-        guards.add(call);
-        return () => guards.delete(call);
-      }
-      waits.push(milliseconds);
-      queueMicrotask(call);
-      return () => {};
-    },
-    stall() {
-      for (const call of [...guards]) call();
-    },
-  };
-}
 
 /** Leaves waits as they are. */
 const random = () => 0.5;
@@ -41,7 +15,7 @@ const server = s3Server('bucket');
 afterAll(() => server[Symbol.dispose]());
 
 const { variables } = server;
-const store = (key: string, clock: Clock = impatientClock(), overrides: Record<string, string | undefined> = {}) =>
+const store = (key: string, clock: Clock = stallingClock(), overrides: Record<string, string | undefined> = {}) =>
   s3Objects({ url: `s3://${key}`, variables: { ...variables, ...overrides }, clock, random });
 
 /** Runs with requests that fail. */
@@ -67,7 +41,7 @@ test('writes signed objects to S3 and reads the same bytes back', async () => {
 });
 
 test('loses nothing if each request fails twice and each body is then cut off', async () => {
-  const clock = impatientClock();
+  const clock = stallingClock();
   const triesByRequest = new Map<string, number>();
   const odd: S3Server['fail'] = ({ method, path }) => {
     const tries = (triesByRequest.get(method + path) ?? 0) + 1;
@@ -83,7 +57,7 @@ test('loses nothing if each request fails twice and each body is then cut off', 
 });
 
 test('retries a request whose body stalls', async () => {
-  const clock = impatientClock();
+  const clock = stallingClock();
   let stalls = 0;
   const once: S3Server['fail'] = () => {
     if (stalls > 0) return null;
@@ -99,7 +73,7 @@ test('retries a request whose body stalls', async () => {
 });
 
 test('gives up on a failing server after six tries', async () => {
-  const clock = impatientClock();
+  const clock = stallingClock();
   const down: S3Server['fail'] = () => ({ status: 500, code: 'Oh' });
   const error = await refusal(withFailures(down, () => store(KEY, clock).read('one', bounds)));
   expect(error.message).toBe(`s3://${KEY} can't be reached: it answered 500.`);
@@ -239,7 +213,7 @@ function webServer(answer: (url: URL, request: Request) => Response | null) {
     },
   };
 }
-const fromWeb = (url: string, clock: Clock = impatientClock()) => webSource(new URL(url), clock, random);
+const fromWeb = (url: string, clock: Clock = stallingClock()) => webSource(new URL(url), clock, random);
 
 test('reads from a web server with plain files, and follows a redirect', async () => {
   const paths: string[] = [];
@@ -287,7 +261,7 @@ test('reconnects if the connection is cut in the middle of a file', async () => 
       },
     },
   });
-  const clock = impatientClock();
+  const clock = stallingClock();
   expect(await fromWeb(`http://127.0.0.1:${cutting.port}/s`, clock).read('one', bounds)).toEqual(BODY);
   expect(clock.waits).toEqual([1_000]);
 });

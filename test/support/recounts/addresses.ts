@@ -69,15 +69,14 @@ const stxBalances: Recount = {
 };
 
 export const addressChecks: readonly Recount[] = [
-  none<{ address: string; position: number }>(
+  none(
     'asset events of each principal in each transaction',
     `SELECT p.address, pt.position FROM principal_transactions pt JOIN principals p ON p.id = pt.principal_id
        LEFT JOIN (SELECT principal_id, position, count(*) AS counted FROM (${parties}) GROUP BY 1, 2) n
               ON n.principal_id = pt.principal_id AND n.position = pt.position
       WHERE pt.events <> coalesce(n.counted, 0)`,
-    ({ address, position }) => `${address}: the count of events in ${positionText(position)} is off`,
   ),
-  none<{ address: string; position: number }>(
+  none(
     'who is the sponsor and nothing else',
     `SELECT p.address, pt.position FROM principal_transactions pt JOIN principals p ON p.id = pt.principal_id
        JOIN transactions t ON t.position = pt.position
@@ -85,27 +84,24 @@ export const addressChecks: readonly Recount[] = [
             (t.sponsor_id IS pt.principal_id AND t.sender_id <> pt.principal_id
                AND (t.type <> ${PAYLOAD.token_transfer} OR t.recipient_id IS NOT pt.principal_id)
                AND t.contract_id IS NOT pt.principal_id AND pt.events = 0)`,
-    ({ address, position }) => `${address}: the part in ${positionText(position)} is another`,
   ),
-  none<{ address: string; stored: number; counted: number }>(
+  none(
     'moves of the STX of each principal',
     `SELECT a.address, a.stx_moves AS stored, a.rewards + count(pt.position) AS counted FROM accounts a
        LEFT JOIN principal_transactions pt ON pt.principal_id = a.principal_id AND pt.affected & ${AFFECTED.stxMoved}
       GROUP BY a.principal_id HAVING a.stx_moves <> a.rewards + count(pt.position)`,
-    ({ address, stored, counted }) => `${address}: stored ${stored}, counted ${counted}`,
   ),
   equal(
     'total of accounts that had STX',
     `SELECT ${atTip('stx_accounts')} AS stored, (SELECT count(*) FROM accounts WHERE stx_moves > 0) AS counted`,
   ),
   stxBalances,
-  none<{ identifier: string }>(
+  none(
     'accounts of fungible tokens',
     `SELECT a.identifier FROM asset_totals f JOIN assets a ON a.id = f.asset_id
       WHERE f.token = ${TOKEN.ft} AND f.accounts <> (SELECT count(*) FROM ft_balances b WHERE b.asset_id = f.asset_id)`,
-    ({ identifier }) => `the count of accounts of ${identifier} is off`,
   ),
-  none<{ identifier: string }>(
+  none(
     'mints, instances, holders and events of each collection',
     `SELECT a.identifier FROM assets a
        LEFT JOIN (SELECT asset_id, sum(kind = ${EVENT_KIND.nft_mint}) AS mints, count(*) AS events FROM events
@@ -114,7 +110,6 @@ export const addressChecks: readonly Recount[] = [
                    GROUP BY asset_id) i ON i.asset_id = a.id
        LEFT JOIN asset_totals t ON t.asset_id = a.id AND t.token = ${TOKEN.nft}
       WHERE (t.mints, CAST(t.supply AS INTEGER), t.holders, t.events) IS NOT (e.mints, i.instances, i.holders, e.events)`,
-    ({ identifier }) => `a count of ${identifier} is off`,
   ),
   memoTransfers,
 ];

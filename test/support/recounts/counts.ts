@@ -2,7 +2,7 @@
 
 import type { Database } from 'bun:sqlite';
 import { DAY } from '../../../src/base/format.ts';
-import { heightOf, positionText } from '../../../src/chain/position.ts';
+import { heightOf } from '../../../src/chain/position.ts';
 import { historyStartQuery } from '../../../src/store/queries/blocks/chain.ts';
 import { COUNTER, DAILY, EVENT_KIND, MEMPOOL_STATE, PAYLOAD, storedState } from '../../../src/store/rows/enums.ts';
 import { firstPositionIn, heightIn } from '../../../src/store/rows/expressions.ts';
@@ -29,12 +29,11 @@ const BEFORE_ID = "rtrim(key, '0123456789')";
  * @param stored and @param counted queries of key and count @param shown an expression of the text that problems show of a key
  */
 const tally = (name: string, stored: string, counted: string, shown = 'key'): Recount =>
-  none<{ key: string | number }>(
+  none(
     name,
     `SELECT ${shown} AS key FROM
        (SELECT key FROM (SELECT * FROM (${stored}) EXCEPT SELECT * FROM (${counted}))
          UNION SELECT key FROM (SELECT * FROM (${counted}) EXCEPT SELECT * FROM (${stored})))`,
-    ({ key }) => `the count of ${key} is off`,
   );
 
 /** Condition that a position is in the block of a height. Both are expressions. */
@@ -43,58 +42,52 @@ const inBlock = (position: string, height: string): string =>
 
 /** Blocks, and their transactions and events. */
 const chainCounts: readonly Recount[] = [
-  none<{ height: number }>(
+  none(
     'each block is the child of the one below',
     `SELECT b.height FROM blocks b LEFT JOIN blocks p ON p.height = b.height - 1
         WHERE b.height > 1 AND b.parent_index_block_hash IS NOT
               coalesce(p.index_block_hash, (SELECT start_index_block_hash FROM progress WHERE start_height = b.height))`,
-    ({ height }) => `block ${height} does not follow block ${height - 1}`,
   ),
   equal(
     'total of transactions',
     `SELECT ${atTip('preceding_transactions + transactions')} AS stored,
             (SELECT count(*) FROM transactions) AS counted`,
   ),
-  none<{ height: number; stored: number; counted: number }>(
+  none(
     'transactions of each block',
     `SELECT b.height, b.transactions AS stored, count(t.position) AS counted
          FROM blocks b LEFT JOIN transactions t ON ${inBlock('t.position', 'b.height')} GROUP BY b.height HAVING b.transactions <> count(t.position)`,
-    ({ height, stored, counted }) => `block ${height}: stored ${stored}, counted ${counted}`,
   ),
-  none<{ height: number }>(
+  none(
     'transactions before each block',
     `SELECT height FROM (SELECT height, preceding_transactions,
                                   lag(preceding_transactions + transactions, 1, 0) OVER (ORDER BY height) AS counted
                              FROM blocks)
         WHERE preceding_transactions <> counted`,
-    ({ height }) => `the count before block ${height} is off`,
   ),
-  none<{ position: number; stored: number; counted: number }>(
+  none(
     'events of each transaction',
     `SELECT t.position, t.event_count AS stored, count(e.event_index) AS counted
          FROM transactions t LEFT JOIN events e ON e.position = t.position
         GROUP BY t.position HAVING t.event_count <> count(e.event_index)`,
-    ({ position, stored, counted }) => `${positionText(position)}: stored ${stored}, counted ${counted}`,
   ),
-  none<{ address: string; stored: number; counted: number }>(
+  none(
     'transactions of each principal',
     `SELECT p.address, a.transactions AS stored, count(pt.position) AS counted
          FROM accounts a JOIN principals p ON p.id = a.principal_id
          LEFT JOIN principal_transactions pt ON pt.principal_id = a.principal_id
         GROUP BY a.principal_id HAVING a.transactions <> count(pt.position)`,
-    ({ address, stored, counted }) => `${address}: stored ${stored}, counted ${counted}`,
   ),
 ];
 
 /** Bitcoin blocks that canonical blocks are anchored to. */
 const anchorCounts: readonly Recount[] = [
-  none<{ ordinal: number }>(
+  none(
     'blocks and transactions of each anchor',
     `SELECT a.ordinal FROM anchor_burn_blocks a
          LEFT JOIN blocks b ON b.height BETWEEN a.first_block AND a.first_block + a.blocks - 1 AND b.burn_block_hash = a.hash GROUP BY a.ordinal
        HAVING a.blocks <> count(b.height) OR a.transactions <> sum(b.announced_transactions)
            OR a.rows <> sum(b.transactions)`,
-    ({ ordinal }) => `the counts of anchor ${ordinal} are off`,
   ),
   equal(
     'blocks that have an anchor',
@@ -109,13 +102,12 @@ const dayOf = (position: string): string =>
 
 /** Logs, types of transactions, and calls. */
 const tallies: readonly Recount[] = [
-  none<{ address: string; stored: number; counted: number }>(
+  none(
     'logs of each contract',
     `SELECT p.address, n.counted, coalesce(l.count, 0) AS stored
          FROM (SELECT contract_id, count(*) AS counted FROM events WHERE kind = ${EVENT_KIND.log} GROUP BY contract_id) n
          JOIN principals p ON p.id = n.contract_id LEFT JOIN counters l ON l.kind = ${COUNTER.logs} AND l.key = p.address
         WHERE n.counted <> coalesce(l.count, 0)`,
-    ({ address, stored, counted }) => `${address}: stored ${stored}, counted ${counted}`,
   ),
   equal(
     'total of logs',
@@ -158,12 +150,11 @@ const tallies: readonly Recount[] = [
 
 /** Confirmed microblocks. */
 const microblockCounts: readonly Recount[] = [
-  none<{ ordinal: number }>(
+  none(
     'microblocks and the transactions they held',
     `SELECT m.ordinal FROM microblocks m
         WHERE NOT EXISTS (SELECT 1 FROM transactions t
                            WHERE ${inBlock('t.position', 'm.height')} AND t.microblock_hash = m.hash)`,
-    ({ ordinal }) => `microblock ${ordinal} held no transaction`,
   ),
   equal(
     'total of microblocks',
@@ -179,16 +170,14 @@ const waiting: readonly Recount[] = [
     `SELECT mempool_pending AS stored, (SELECT count(*) FROM mempool_transactions WHERE state = ${MEMPOOL_STATE.pending}) AS counted
          FROM progress`,
   ),
-  none<{ webhook_id: string }>(
+  none(
     'each delivery that waits has a body',
     `SELECT d.webhook_id FROM hook_deliveries d LEFT JOIN hook_bodies b ON b.delivery_id = d.id
         WHERE d.state IN (${storedState.numberOf('pending')}, ${storedState.numberOf('failed')}) AND b.delivery_id IS NULL`,
-    ({ webhook_id }) => `${webhook_id} has none`,
   ),
-  none<{ tx_id: Uint8Array }>(
+  none(
     'no transaction of the mempool is mined',
     'SELECT m.tx_id FROM mempool_transactions m JOIN transactions t ON t.tx_id = m.tx_id',
-    ({ tx_id }) => `0x${tx_id.toHex()} is in the mempool and mined`,
   ),
 ];
 
@@ -354,19 +343,17 @@ const identifiers = ['ft_balances', 'nft_holdings'];
 
 export const copyChecks: readonly Recount[] = [
   ...Object.entries(addresses).map(([table, id]) =>
-    none<{ id: number; copy: string }>(
+    none(
       `addresses in ${table}`,
       `SELECT t.${id} AS id, t.address AS copy FROM ${table} t LEFT JOIN principals p ON p.id = t.${id}
         WHERE t.address IS NOT p.address`,
-      ({ id, copy }) => `principal ${id} is ${copy} there`,
     ),
   ),
   ...identifiers.map((table) =>
-    none<{ asset_id: number; identifier: string }>(
+    none(
       `asset identifiers in ${table}`,
       `SELECT t.asset_id, t.identifier FROM ${table} t LEFT JOIN assets a ON a.id = t.asset_id
         WHERE t.identifier IS NOT a.identifier`,
-      ({ asset_id, identifier }) => `asset ${asset_id} is ${identifier} there`,
     ),
   ),
 ];

@@ -93,11 +93,10 @@ const operations: Recount = {
 
 export const nameChecks: readonly Recount[] = [
   operations,
-  none<{ name: string }>(
+  none(
     'last operation of each name',
     `SELECT name FROM name_operations o
       WHERE current <> NOT EXISTS (SELECT 1 FROM name_operations n WHERE n.name = o.name
                                       AND (n.position, n.event_index) > (o.position, o.event_index))`,
-    ({ name }) => `${name}: an operation is wrongly marked as the last one or not`,
   ),
 ];

@@ -1,5 +1,6 @@
 /** The interface of a recount, and the two forms that most recounts have. */
 import type { Database } from 'bun:sqlite';
+import { positionText } from '../../../src/chain/position.ts';
 
 /** Compares derived rows of an index with the rows that they were made from. */
 export interface Recount {
@@ -9,11 +10,21 @@ export interface Recount {
   find(db: Database): Iterable<string>;
 }
 
+type Cell = string | number | Uint8Array | null;
+
+const shown = (column: string, value: Cell): string => {
+  if (column === 'position') return positionText(Number(value));
+  return `${column} ${value instanceof Uint8Array ? `0x${value.toHex()}` : value}`;
+};
+
 /** Makes a recount whose query finds a row for each problem. */
-export const none = <Row>(name: string, sql: string, sentence: (row: Row) => string): Recount => ({
+export const none = (name: string, sql: string): Recount => ({
   name,
   *find(db) {
-    for (const row of db.query<Row, []>(sql).iterate()) yield sentence(row);
+    for (const row of db.query<Record<string, Cell>, []>(sql).iterate())
+      yield Object.entries(row)
+        .map(([column, value]) => shown(column, value))
+        .join(', ');
   },
 });
 

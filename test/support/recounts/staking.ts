@@ -65,11 +65,10 @@ const stackedCycles: Recount = {
 
 /** Makes a check that rows are numbered from 1 without gaps. */
 const numbered = (name: string, table: string, number: string, group: string): Recount =>
-  none<{ of: string; last: number; counted: number }>(
+  none(
     name,
     `SELECT ${group} AS "of", max(${number}) AS last, count(*) AS counted FROM ${table}
       GROUP BY ${group} HAVING max(${number}) <> count(*) OR min(${number}) <> 1`,
-    ({ of, last, counted }) => `${of}: the last number is ${last}, and there are ${counted}`,
   );
 
 /** The running sum of rewards in each row of an address. */
@@ -90,17 +89,16 @@ const rewardTotals: Recount = {
 
 export const stackingChecks: readonly Recount[] = [
   cycles,
-  none<{ address: string; cycle: number }>(
+  none(
     'stackers of each reward cycle',
     `SELECT k.address, k.cycle FROM cycle_stackers k
       WHERE (k.position, k.event_index) IS NOT
             (SELECT position, event_index FROM stacking_terms t
               WHERE t.stacker_id = k.stacker_id AND t.role = k.role AND t.first_cycle <= k.cycle AND t.end_cycle > k.cycle
               ORDER BY position DESC, event_index DESC LIMIT 1)`,
-    ({ address, cycle }) => `the last print of ${address} for cycle ${cycle} is another`,
   ),
   stackedCycles,
-  none<{ cycle: number; signer_key: Uint8Array }>(
+  none(
     'counts of the stackers of each signer',
     `SELECT cycle, signer_key FROM
        (SELECT CAST(key AS INTEGER) AS cycle, unhex(substr(key, instr(key, '/') + 1)) AS signer_key,
@@ -109,7 +107,6 @@ export const stackingChecks: readonly Recount[] = [
         UNION ALL SELECT cycle, signer_key, sum(role = ${TERM.solo}), sum(role = ${TERM.pooled}), -1 FROM cycle_stackers
                    WHERE signer_key IS NOT NULL GROUP BY cycle, signer_key)
       GROUP BY cycle, signer_key HAVING sum(solo * stored) <> 0 OR sum(pooled * stored) <> 0`,
-    ({ cycle, signer_key }) => `cycle ${cycle}, signer 0x${signer_key.toHex()}: other stackers are counted`,
   ),
   numbered('numbers of the stacking prints', 'stacking_events', 'ordinal', 'pox_version'),
   numbered('numbers of rewards of Bitcoin', 'burn_rewards', 'ordinal', "'rewards'"),
@@ -342,19 +339,18 @@ const locks: Recount = {
 
 /** Makes a check that exactly the last state of something is marked. @param states a table, or some of its rows */
 const current = (name: string, states: string, owner: readonly string[]): Recount =>
-  none<{ address: string }>(
+  none(
     name,
     `SELECT address FROM
        (SELECT address, current, row_number() OVER (PARTITION BY ${owner.join(', ')}
                                                     ORDER BY position DESC, event_index DESC) AS number FROM ${states})
       WHERE current <> (number = 1)`,
-    ({ address }) => `${address}: the marked row isn't the last one`,
   );
 
 export const stakingChecks: readonly Recount[] = [
   bondsAndRewards,
   locks,
-  none<{ address: string; amount: string }>(
+  none(
     'STX locked by pox-5 against stakes and bonds',
     `SELECT p.address, l.amount FROM stx_locks l JOIN principals p ON p.id = l.principal_id
         WHERE l.pox_version = 5
@@ -365,7 +361,6 @@ export const stakingChecks: readonly Recount[] = [
                              AND s.amount = l.amount AND s.unlock_height = l.unlock_height)
           AND NOT EXISTS (SELECT 1 FROM bond_positions b WHERE b.staker_id = l.principal_id AND b.current = 1
                              AND b.stx_locked = l.amount)`,
-    ({ address, amount }) => `${address} has ${amount} locked, by no stake and no bond`,
   ),
   current('the current position of each staker in a bond', 'bond_positions', ['staker_id', 'bond_index']),
   current('the current stake of each staker', 'stakes', ['staker_id']),

@@ -1,6 +1,5 @@
 /** Recounts balances, holders, instances and totals of lists from events. */
 import type { Database } from 'bun:sqlite';
-import { positionText } from '../../../src/chain/position.ts';
 import { EVENT_KIND, TOKEN } from '../../../src/store/rows/enums.ts';
 import { decimalOf, isPositive } from '../../../src/store/rows/formats.ts';
 import type { Stored } from '../../../src/store/rows/statement.ts';
@@ -83,24 +82,14 @@ function* ftProblems(db: Database): Generator<string> {
   for (const asset of tokens.keys()) yield `${assetOf(asset)} has events and no token is stored`;
 }
 
-interface AddressCount {
-  address: string;
-  stored: number;
-  counted: number;
-}
-
-const countSentence = ({ address, stored, counted }: AddressCount): string =>
-  `${address}: stored ${stored}, counted ${counted}`;
-
 /** Makes a check of a total in accounts against a list's rows. @param list a query of principal_id, one row an item */
 const accountTotal = (name: string, column: string, list: string): Recount =>
-  none<AddressCount>(
+  none(
     name,
     `SELECT a.address, a.${column} AS stored, coalesce(n.counted, 0) AS counted FROM accounts a
        LEFT JOIN (SELECT principal_id, count(*) AS counted FROM (${list}) GROUP BY principal_id) n
               ON n.principal_id = a.principal_id
       WHERE a.${column} <> coalesce(n.counted, 0)`,
-    countSentence,
   );
 
 export const tokenChecks: readonly Recount[] = [
@@ -129,7 +118,7 @@ export const tokenChecks: readonly Recount[] = [
     'nfts',
     'SELECT owner_id AS principal_id FROM nft_instances WHERE owner_id IS NOT NULL',
   ),
-  none<{ identifier: string; value: Uint8Array }>(
+  none(
     'owner and events of each instance',
     `SELECT a.identifier, i.value FROM nft_instances i JOIN assets a ON a.id = i.asset_id
       WHERE i.events <> (SELECT count(*) FROM events e
@@ -137,31 +126,26 @@ export const tokenChecks: readonly Recount[] = [
          OR i.owner_id IS NOT (SELECT e.recipient_id FROM events e
                                 WHERE e.asset_id = i.asset_id AND e.value = i.value AND e.kind >= ${EVENT_KIND.nft_transfer}
                                 ORDER BY e.position DESC, e.event_index DESC LIMIT 1)`,
-    ({ identifier, value }) => `${identifier} 0x${value.toHex()}: the last event has another owner, or there are more`,
   ),
-  none<{ identifier: string; address: string }>(
+  none(
     'holdings of each owner',
     `SELECT h.identifier, p.address FROM nft_holdings h JOIN principals p ON p.id = h.owner_id
       WHERE h.instances <> (SELECT count(*) FROM nft_instances i
                              WHERE i.owner_id = h.owner_id AND i.asset_id = h.asset_id)`,
-    ({ identifier, address }) => `${address}: the count of ${identifier} is off`,
   ),
-  none<{ position: number; address: string; identifier: string }>(
+  none(
     'token changes of each transaction',
     `SELECT e.position, p.address, a.identifier FROM (
        SELECT position, sender_id AS principal_id, asset_id FROM events WHERE kind >= ${EVENT_KIND.ft_transfer} AND sender_id IS NOT NULL
        UNION ALL SELECT position, recipient_id, asset_id FROM events WHERE kind >= ${EVENT_KIND.ft_transfer} AND recipient_id IS NOT NULL
      ) e JOIN principals p ON p.id = e.principal_id JOIN assets a ON a.id = e.asset_id WHERE NOT EXISTS (SELECT 1 FROM token_changes c WHERE c.principal_id = e.principal_id
                              AND c.position = e.position AND c.asset_id = e.asset_id)`,
-    ({ position, address, identifier }) =>
-      `${address}: the change of ${identifier} in ${positionText(position)} is missing`,
   ),
-  none<AddressCount>(
+  none(
     'pending transactions of each principal',
     `SELECT p.address, n.counted, coalesce(c.transactions, 0) AS stored
        FROM (SELECT principal_id, count(*) AS counted FROM pending_principals GROUP BY principal_id) n
        JOIN principals p ON p.id = n.principal_id LEFT JOIN pending_counts c ON c.principal_id = n.principal_id
       WHERE n.counted <> coalesce(c.transactions, 0)`,
-    countSentence,
   ),
 ];

@@ -11,3 +11,29 @@ export const impatientClock: Clock = {
     return () => {};
   },
 };
+
+/** A clock like {@link impatientClock} that lists the waits. The time limits of requests end when the test calls `stall`. */
+export function stallingClock(): Clock & { stall(): void; waits: number[] } {
+  const limits = new Set<() => void>();
+  const waits: number[] = [];
+  return {
+    ...systemClock,
+    waits,
+    after(milliseconds, call) {
+      if (milliseconds >= BOUND) {
+        const limit = () => call();
+        limits.add(limit);
+        return () => limits.delete(limit);
+      }
+      waits.push(milliseconds);
+      queueMicrotask(call);
+      return () => {};
+    },
+    stall() {
+      for (const limit of [...limits]) {
+        limits.delete(limit);
+        limit();
+      }
+    },
+  };
+}
