@@ -35,7 +35,7 @@ export interface Steered {
 }
 
 /** The parts of a rejection that tests read. */
-export interface Refusal {
+interface Refusal {
   message: string;
   field?: string;
   reason?: string;
