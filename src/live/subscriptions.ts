@@ -132,8 +132,6 @@ interface SubscribedTopic {
   spellings: Map<Subscriber, string>;
 }
 
-const topicsIn = (topics: OwnTopics): Iterable<Topic> => (topics instanceof Set ? topics : [topics]);
-
 function withTopic(topics: OwnTopics | undefined, topic: Topic): OwnTopics {
   if (topics === undefined) return topic;
   return topics instanceof Set ? topics.add(topic) : new Set([topics, topic]);
@@ -149,7 +147,6 @@ function withoutTopic(topics: OwnTopics, topic: Topic): OwnTopics | undefined {
 /** Creates an empty set of subscriptions. */
 export function createSubscriptions() {
   const byKey = new Map<string, SubscribedTopic>();
-  let subscribers = 0;
   let first = () => {};
   const refusals = new Map<TopicKind, string>();
   const counts = Object.fromEntries(topicKinds.map((kind) => [kind, 0])) as Record<TopicKind, number>;
@@ -173,11 +170,6 @@ export function createSubscriptions() {
     return topic;
   }
 
-  function setTopics(subscriber: Subscriber, topics: OwnTopics | undefined): void {
-    subscribers += Number(topics !== undefined) - Number(subscriber.topics !== undefined);
-    subscriber.topics = topics;
-  }
-
   return {
     /** Adds a subscription. @returns null, or the reason why it is refused */
     add(subscriber: Subscriber, requested: Topic, spelled: string): string | null {
@@ -189,10 +181,10 @@ export function createSubscriptions() {
       // Most clients spell a topic like the server. The key replaces their text, which needs less memory.
       const isUsual = spelled === requested.key || spelled === requested.longName;
       if (!isUsual && spelled.length > MAX_SPELLING) return OTHER_SPELLING;
-      if (subscribers === 0) first();
+      if (byKey.size === 0) first();
       const { topic, spellings } = subscribedTo(requested);
       if (isNew) {
-        setTopics(subscriber, withTopic(topics, topic));
+        subscriber.topics = withTopic(topics, topic);
         counts[topic.kind] += 1;
       }
       spellings.set(subscriber, isUsual ? topic.key : spelled);
@@ -204,20 +196,19 @@ export function createSubscriptions() {
 
     remove(subscriber: Subscriber, { key }: Topic): void {
       const topic = removeFromKey(key, subscriber);
-      const topics = subscriber.topics;
-      if (topic === undefined || topics === undefined) return;
-      setTopics(subscriber, withoutTopic(topics, topic));
+      const { topics } = subscriber;
+      if (topic !== undefined && topics !== undefined) subscriber.topics = withoutTopic(topics, topic);
     },
 
     /** Removes all subscriptions of a connection, for example when it closes. */
     removeAll(subscriber: Subscriber): void {
-      const topics = subscriber.topics;
+      const { topics } = subscriber;
+      subscriber.topics = undefined;
       if (topics === undefined) return;
-      setTopics(subscriber, undefined);
-      for (const { key } of topicsIn(topics)) removeFromKey(key, subscriber);
+      for (const { key } of topics instanceof Set ? topics : [topics]) removeFromKey(key, subscriber);
     },
 
-    isEmpty: (): boolean => subscribers === 0,
+    isEmpty: (): boolean => byKey.size === 0,
     /** Sets the function that is called before the first subscription is added after there was none. */
     onFirst(call: () => void): void {
       first = call;
