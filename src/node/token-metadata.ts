@@ -8,7 +8,7 @@ import { parsedJson } from '../base/json.ts';
 import type { ServiceEvent } from '../base/log-events.ts';
 import { backoff, startLoop } from '../base/service.ts';
 import { atMost } from '../base/turns.ts';
-import { splitPrincipal } from '../codec/address.ts';
+import { BOOT_ADDRESS, splitPrincipal } from '../codec/address.ts';
 import { type ClarityValue, decodeClarity } from '../codec/clarity.ts';
 import { clarity } from '../codec/clarity-encode.ts';
 import { toHex } from '../codec/hex.ts';
@@ -54,28 +54,15 @@ interface NodeCalls {
   tip: { height: number; indexBlockHash: Uint8Array };
 }
 
-/** Returns the sender of calls: the address of the boot contracts on the contract's network. */
-const callerOf = (contract: string): string =>
-  /^S[PM]/.test(contract) ? 'SP000000000000000000002Q6VF78' : 'ST000000000000000000002AMW42H';
-
-async function isThere({ node, signal }: NodeCalls): Promise<boolean> {
-  try {
-    await node.request('/v2/info', { signal });
-    return true;
-  } catch (error) {
-    if (error instanceof NodeUnreachableError) return false;
-    throw error;
-  }
-}
-
 /** @returns the status, and the body; null if it is too long @throws NodeUnreachableError */
 async function post({ node, signal, tip }: NodeCalls, contract: string, name: string, args: readonly Uint8Array[]) {
   const { address, contractName } = splitPrincipal(contract);
+  const sender = /^S[PM]/.test(contract) ? BOOT_ADDRESS.mainnet : BOOT_ADDRESS.testnet;
   const path = `/v2/contracts/call-read/${address}/${contractName}/${name}?tip=${tip.indexBlockHash.toHex()}`;
   const response = await node.request(path, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ sender: callerOf(contract), arguments: args.map(toHex) }),
+    body: JSON.stringify({ sender, arguments: args.map(toHex) }),
     signal,
   });
   const body = await response.bytes();
@@ -109,7 +96,9 @@ async function call(calls: NodeCalls, contract: string, name: string, ...args: U
   } catch (error) {
     if (!(error instanceof NodeUnreachableError)) throw error;
     // If the node still responds, only this contract's job waits.
-    if (calls.signal.aborted || !(await isThere(calls))) throw new NodeUnreachableError("the node can't be reached");
+    if (calls.signal.aborted || (await infoOrNull(calls.node)) === null) {
+      throw new NodeUnreachableError("the node can't be reached");
+    }
     throw new AnswerError(`${name} of ${contract} gives no answer`, 'failed');
   }
   const { status, body } = answer;
@@ -242,18 +231,13 @@ export function startMetadataFetcher(options: MetadataFetcherOptions) {
   const { snapshots, node, commits, hasLease, clock, random, log } = options;
   const commands = commandsOf<TokenCommands>(options.commander);
 
-  /** Returns an attempt without an answer. @param state of the job until the next attempt */
-  function failedTry({ tries }: TokenJobItem, state: AnswerError['state']): FailedTry {
-    if (state === 'invalid') return { state, wait: null };
-    if (tries + 1 >= MAX_ATTEMPTS) return { state: 'failed', wait: null };
-    const wait = backoff(tries + 1, { ...BACKOFF, random: random.number });
-    return { state, wait };
-  }
-
-  function report(item: TokenJobItem, { state, wait }: FailedTry, reason: string): void {
-    if (wait !== null) return;
-    const { contract, token, work } = item;
-    log({ event: 'token_not_read', contract, token, work, state, reason });
+  /** Returns an attempt without an answer, and logs the last one. */
+  function failedTry({ contract, token, work, tries }: TokenJobItem, error: AnswerError): FailedTry {
+    const isLast = error.state === 'invalid' || tries + 1 >= MAX_ATTEMPTS;
+    if (!isLast) return { state: error.state, wait: backoff(tries + 1, { ...BACKOFF, random: random.number }) };
+    const state = error.state === 'invalid' ? 'invalid' : 'failed';
+    log({ event: 'token_not_read', contract, token, work, state, reason: error.message });
+    return { state, wait: null };
   }
 
   /** Requests the answer for a job. @returns the answer, or the failed attempt @throws NodeUnreachableError */
@@ -261,10 +245,8 @@ export function startMetadataFetcher(options: MetadataFetcherOptions) {
     try {
       return await request();
     } catch (error) {
-      if (!(error instanceof AnswerError)) throw error;
-      const failure = failedTry(item, error.state);
-      report(item, failure, error.message);
-      return failure;
+      if (error instanceof AnswerError) return failedTry(item, error);
+      throw error;
     }
   }
 

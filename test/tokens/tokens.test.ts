@@ -108,7 +108,10 @@ function stubNode(reply: Replies) {
       return answer(body);
     },
     json: async () => undefined,
-    info: async () => ({ chainId: 1, height: 1_000, burnBlockHeight: 1, indexBlockHash: null }),
+    async info() {
+      if (node.isAway) throw new NodeUnreachableError('away');
+      return { chainId: 1, height: 1_000, burnBlockHeight: 1, indexBlockHash: null };
+    },
   };
   return { rpc, node };
 }
