@@ -102,11 +102,8 @@ export class SnpSubscriber {
   readonly #source: string;
   readonly #waits: Backoff;
   readonly #loop: Loop;
-  readonly #skippedPaths = new Set<string>();
-  /** Numbers of the skipped messages that were logged. */
-  readonly #skipped = new Set<number>();
-  /** Rounded fields that were logged. */
-  readonly #rounded = new Set<string>();
+  /** Paths and ids of skipped messages, and lists of rounded fields, that were logged. */
+  readonly #logged = new Set<string>();
   readonly #handshakes = new Map<HandshakeReason, number>();
   /** Resolves when a stream may be requested. */
   #ready: Promise<void> | null = null;
@@ -271,20 +268,21 @@ export class SnpSubscriber {
    * @throws OperatorError if the message can't be accepted
    */
   async #accept(session: Session, message: Message): Promise<'accepted' | 'left' | 'unavailable'> {
-    const { log, intake, skip } = this.#options;
+    const { intake, skip } = this.#options;
     if (!this.#checkOrder(session, message)) return 'left';
     const { id, path, sequence } = message;
     if (!mayBeEventPath(path)) {
       const remedy = 'No node posts to this path. There is nothing to do.';
-      if (!this.#skippedPaths.has(path)) log({ event: 'snp_message_skipped', message_id: id, path, remedy });
-      this.#skippedPaths.add(path);
+      this.#logOnce(path, { event: 'snp_message_skipped', message_id: id, path, remedy });
       return this.#advance(session, message);
     }
     const isSkipped = skip.includes(sequence);
-    if (isSkipped && this.#skipped.has(sequence)) return this.#advance(session, message);
+    if (isSkipped && this.#logged.has(id)) return this.#advance(session, message);
     const { error } = await intake(isSkipped ? this.#toSkippedEvent(message) : this.#toEvent(message));
     if (error === null) {
-      if (isSkipped) this.#logSkipped(message);
+      if (isSkipped) {
+        this.#logOnce(id, { event: 'snp_message_skipped', message_id: id, path, remedy: skipRemedy(path) });
+      }
       return this.#advance(session, message);
     }
     if (isUnavailable(error)) return 'unavailable';
@@ -327,11 +325,8 @@ export class SnpSubscriber {
 
   #toEvent(message: Message): ReceivedEvent {
     const { text, rounded } = repairNumbers(message.body);
-    const newFields = [...rounded].filter((field) => !this.#rounded.has(field));
-    for (const field of newFields) this.#rounded.add(field);
-    if (newFields.length > 0) {
-      this.#options.log({ event: 'snp_rounded', message_id: message.id, fields: newFields.join(', ') });
-    }
+    const fields = [...rounded].join(', ');
+    if (fields !== '') this.#logOnce(fields, { event: 'snp_rounded', message_id: message.id, fields });
     return this.#toReceived(message, message.path, text);
   }
 
@@ -340,9 +335,9 @@ export class SnpSubscriber {
     return this.#toReceived(message, SKIPPED_PATH, JSON.stringify({ id, path } satisfies SkippedMessage));
   }
 
-  #logSkipped({ id, path, sequence }: Message): void {
-    this.#skipped.add(sequence);
-    this.#options.log({ event: 'snp_message_skipped', message_id: id, path, remedy: skipRemedy(path) });
+  #logOnce(subject: string, event: SnpEvent): void {
+    if (!this.#logged.has(subject)) this.#options.log(event);
+    this.#logged.add(subject);
   }
 
   #advance(session: Session, { id, sequence }: Message): 'accepted' {
