@@ -34,18 +34,13 @@ export type BitcoinRpc = <Result extends TSchema>(
 export function bitcoinRpc({ url, user, password }: BitcoinRpcOptions): BitcoinRpc {
   const authorization = `Basic ${btoa(`${user}:${password}`)}`;
 
-  async function requestText(body: string): Promise<string> {
-    try {
-      const headers = { 'content-type': 'application/json', authorization };
-      const limits = { server: 'the Bitcoin node', timeoutMs: TIMEOUT_MS };
-      return await (await wholeAnswer(url, { method: 'POST', headers, body }, limits)).text();
-    } catch (cause) {
-      throw unavailable(cause);
-    }
-  }
-
   async function post(body: string): Promise<unknown> {
-    const text = await requestText(body);
+    const headers = { 'content-type': 'application/json', authorization };
+    const limits = { server: 'the Bitcoin node', timeoutMs: TIMEOUT_MS };
+    const response = await wholeAnswer(url, { method: 'POST', headers, body }, limits).catch((cause) => {
+      throw unavailable(cause);
+    });
+    const text = await response.text();
     const answer = parsedJson(text === '' ? 'null' : text);
     // A proxy in between sent an answer that isn't JSON.
     if (answer === undefined) throw unavailable(new Error("The Bitcoin node's answer isn't JSON"));

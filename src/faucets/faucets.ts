@@ -138,44 +138,41 @@ export function openFaucets(options: FaucetOptions): Faucets {
     });
   }
 
-  const stxFaucet: ReturnType<Faucets['stx']> = {
-    async send(address, stacking, ip) {
-      const recipient = testPrincipal(address);
-      return pay('stx', recipient, ip, stacking ? STACKING_LIMIT : LIMIT, async () => {
-        const stacks = await openStacks();
-        const amount = stacking ? await stacks.stackingAmount() : null;
-        return stacks.sendStx(recipient, amount ?? STX_AMOUNT);
-      });
-    },
-  };
-
-  const sbtcFaucet: ReturnType<Faucets['sbtc']> = {
-    async send(address, ip) {
-      const recipient = testPrincipal(address);
-      return pay('sbtc', recipient, ip, LIMIT, async () => {
-        const stacks = await openStacks();
-        return stacks.sendToken(settings.sbtcAsset, recipient, SBTC_AMOUNT);
-      });
-    },
-  };
-
-  const btcFaucet = (bitcoin: BitcoinSettings): ReturnType<Faucets['btc']> => ({
-    async send(address, size, ip) {
-      const faucet = await openBitcoin(bitcoin, address);
-      return pay('btc', address, ip, LIMIT, () => faucet.send(address, BTC_AMOUNTS[size]));
-    },
-    balance: async (address) => (await openBitcoin(bitcoin, address)).balance(address),
-  });
-
   return {
     stx() {
-      return required(settings.keys.length > 0 ? stxFaucet : null, 'STX faucet is not available');
+      required(settings.keys[0] ?? null, 'STX faucet is not available');
+      return {
+        async send(address, stacking, ip) {
+          const recipient = testPrincipal(address);
+          return pay('stx', recipient, ip, stacking ? STACKING_LIMIT : LIMIT, async () => {
+            const stacks = await openStacks();
+            const amount = stacking ? await stacks.stackingAmount() : null;
+            return stacks.sendStx(recipient, amount ?? STX_AMOUNT);
+          });
+        },
+      };
     },
     sbtc() {
-      return required(settings.sbtc && settings.keys.length > 0 ? sbtcFaucet : null, 'sBTC faucet is not available');
+      required((settings.sbtc && settings.keys[0]) || null, 'sBTC faucet is not available');
+      return {
+        async send(address, ip) {
+          const recipient = testPrincipal(address);
+          return pay('sbtc', recipient, ip, LIMIT, async () => {
+            const stacks = await openStacks();
+            return stacks.sendToken(settings.sbtcAsset, recipient, SBTC_AMOUNT);
+          });
+        },
+      };
     },
     btc() {
-      return btcFaucet(required(settings.bitcoin, 'BTC Faucet is not configured.'));
+      const bitcoin = required(settings.bitcoin, 'BTC Faucet is not configured.');
+      return {
+        async send(address, size, ip) {
+          const faucet = await openBitcoin(bitcoin, address);
+          return pay('btc', address, ip, LIMIT, () => faucet.send(address, BTC_AMOUNTS[size]));
+        },
+        balance: async (address) => (await openBitcoin(bitcoin, address)).balance(address),
+      };
     },
   };
 }
