@@ -13,6 +13,7 @@ import type { Reader } from '../store/read/index-reader.ts';
 import type { ReadNow, Snapshots } from '../store/read/snapshots.ts';
 import {
   type BlockAt,
+  changingKinds,
   type Fact,
   type FactKind,
   factKinds,
@@ -175,7 +176,7 @@ export function comparison(snapshots: Snapshots, rpc: NodeRpc, options: RequestO
     report.differing += 1;
     if (report.differences.length >= MAX_LISTED) return;
     const { kind, subject } = fact;
-    const first = fact.changes ? await findFirstDifferent(fact, block) : null;
+    const first = changingKinds.includes(kind) ? await findFirstDifferent(fact, block) : null;
     report.differences.push({ kind, subject, values, first });
   }
 

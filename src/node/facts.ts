@@ -31,6 +31,8 @@ export const factKinds = [
   'SIP-009 owners',
 ] as const;
 export type FactKind = (typeof factKinds)[number];
+/** The kinds that change from block to block, so that the first differing block can be found. */
+export const changingKinds: readonly FactKind[] = ['accounts', 'SIP-010 balances', 'SIP-009 owners'];
 
 export interface BlockAt {
   height: number;
@@ -73,8 +75,6 @@ export interface Fact {
   kind: FactKind;
   /** Name in a sentence. */
   subject: string;
-  /** Whether the fact changes from block to block, so that the first differing block can be found. */
-  changes: boolean;
   /** Reads the fact after a block of the index. @param burnHeight height of the newest Bitcoin block that the node has seen */
   index(reader: Reader, block: BlockAt, burnHeight: number): Values;
   node(node: ThrottledNode, block: BlockAt, burnHeight: number): Promise<Values | NoAnswer>;
@@ -151,7 +151,6 @@ const boots: readonly string[] = Object.values(BOOT_ADDRESS);
 const accountFact = (principal: string): Fact => ({
   kind: 'accounts',
   subject: principal,
-  changes: true,
   index(reader, { height }, burnHeight) {
     return accountValues(principal, reader.facts.account(principal, height), burnHeight);
   },
@@ -221,7 +220,6 @@ const contractPath = (part: string, contract: string, { hash }: BlockAt): string
 const contractFact = (contract: string): Fact => ({
   kind: 'contracts',
   subject: contract,
-  changes: false,
   index(reader) {
     const contractFacts = reader.facts.contract(contract);
     if (contractFacts === undefined) return null;
@@ -266,7 +264,6 @@ export async function requestSigners(node: ThrottledNode, cycle: number, id: str
 const rewardSetFact = (cycle: number): Fact => ({
   kind: 'reward sets',
   subject: `cycle ${cycle}`,
-  changes: false,
   index(reader) {
     return signersOf(reader.facts.signers(cycle).map(({ key, weight }) => `${key.toHex()} ${weight}`));
   },
@@ -308,7 +305,6 @@ const blockFact = (
   return {
     kind: 'blocks',
     subject: `block ${block.height}`,
-    changes: false,
     index: () => ({
       id,
       height: String(block.height),
@@ -368,7 +364,6 @@ export async function requestSortition(node: ThrottledNode, path = ''): Promise<
 const sortitionFact = (block: BlockFacts, requestBlock: (node: ThrottledNode) => Promise<NodeBlock>): Fact => ({
   kind: 'sortitions',
   subject: `the sortition of block ${block.height}`,
-  changes: false,
   index: () => ({
     hash: toHex(block.burn_block_hash),
     height: String(block.burn_block_height),
@@ -408,7 +403,6 @@ const plainRepr = (repr: string): string =>
 const transactionFact = (block: BlockFacts, { tx_id, result, raw }: BlockTransaction): Fact => ({
   kind: 'transactions',
   subject: toHex(tx_id),
-  changes: false,
   index: () => ({ bytes: raw.toHex(), result: plainRepr(clarityRepr(result)) }),
   async node(node) {
     const answer = await node.json(`/v3/transaction/${tx_id.toHex()}`, IndexedTransaction);
@@ -448,7 +442,6 @@ async function callReadOnly(
 const ftFact = (asset: string, principal: string): Fact => ({
   kind: 'SIP-010 balances',
   subject: `${asset} of ${principal}`,
-  changes: true,
   index: (reader, { height }) => ({ balance: String(reader.facts.ftBalance(asset, principal, height)) }),
   async node(node, block) {
     const value = await callReadOnly(node, assetContractOf(asset), 'get-balance', clarity.principal(principal), block);
@@ -461,7 +454,6 @@ const ftFact = (asset: string, principal: string): Fact => ({
 const nftFact = (asset: string, value: Uint8Array): Fact => ({
   kind: 'SIP-009 owners',
   subject: `${asset} ${clarityRepr(value)}`,
-  changes: true,
   index: (reader, { height }) => ({ owner: reader.facts.nftOwner(asset, value, height) ?? 'none' }),
   async node(node, block) {
     const owner = await callReadOnly(node, assetContractOf(asset), 'get-owner', value, block);

@@ -99,40 +99,30 @@ export const observerFor = ({ observers }: NodeConfig, endpoint: string): Observ
  */
 export function observerProblem(config: NodeConfig, endpoint: string): ObserverProblem | null {
   const observer = observerFor(config, endpoint);
-  const problem = (text: string, remedy: string, target = endpoint): ObserverProblem => ({
-    problem: text,
-    remedy,
-    section: observerToml(target),
-  });
   if (observer === undefined) {
-    return problem(
-      `The node's configuration lacks an observer for ${endpoint}`,
-      'Add this section to it, and restart the node.',
-    );
+    return {
+      problem: `The node's configuration lacks an observer for ${endpoint}`,
+      remedy: 'Add this section to it, and restart the node.',
+      section: observerToml(endpoint),
+    };
   }
-  const change = 'Change the section to this, and restart the node.';
-  const defect = (text: string) => problem(text, change, observer.endpoint);
-  if (observer.endpoint.includes('://')) {
-    return problem(`The observer's endpoint ${observer.endpoint} has a scheme, and the node accepts none`, change);
+  const problem = defectOf(observer);
+  if (problem === null) return null;
+  const address = observer.endpoint.includes('://') ? endpoint : observer.endpoint;
+  return { problem, remedy: 'Change the section to this, and restart the node.', section: observerToml(address) };
+}
+
+function defectOf({ endpoint, events_keys: keys, timeout_ms: timeout, ...disabled }: Observer): string | null {
+  if (endpoint.includes('://')) return `The observer's endpoint ${endpoint} has a scheme, and the node accepts none`;
+  if (!keys.includes('*')) return `The observer ${endpoint} doesn't get all events: its events_keys lack "*"`;
+  if (disabled.disable_retries) {
+    return `The node drops events that the observer ${endpoint} doesn't accept at once: disable_retries is true`;
   }
-  if (!observer.events_keys.includes('*')) {
-    return defect(`The observer ${observer.endpoint} doesn't get all events: its events_keys lack "*"`);
+  if (disabled.disable_contract_interface) {
+    return `The observer ${endpoint} gets contracts without their interface: disable_contract_interface is true`;
   }
-  if (observer.disable_retries === true) {
-    return defect(
-      `The node drops events that the observer ${observer.endpoint} doesn't accept at once: disable_retries is true`,
-    );
-  }
-  if (observer.disable_contract_interface === true) {
-    return defect(
-      `The observer ${observer.endpoint} gets contracts without their interface: disable_contract_interface is true`,
-    );
-  }
-  if ((observer.timeout_ms ?? 0) < MIN_TIMEOUT_MS) {
-    const timeout = observer.timeout_ms === undefined ? 'the default of 1000' : String(observer.timeout_ms);
-    return defect(`The observer ${observer.endpoint} has too little time for large blocks: timeout_ms is ${timeout}`);
-  }
-  return null;
+  if ((timeout ?? 0) >= MIN_TIMEOUT_MS) return null;
+  return `The observer ${endpoint} has too little time for large blocks: timeout_ms is ${timeout ?? 'the default of 1000'}`;
 }
 
 /** Returns the observer section. @param endpoint host and port of the event receiver, from the node's point of view */

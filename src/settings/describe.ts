@@ -61,6 +61,7 @@ export function changedSettings(values: Settings): Record<string, unknown> {
 export const ownVariables = (): string[] => Object.values(settings).map(({ variables: [variable] }) => variable);
 
 const PREFIX = 'STACKSIDE_';
+const withoutPrefix = (variable: string): string => variable.slice(PREFIX.length);
 
 /** Variables that only the tests read. A program that a test starts inherits them; CONTRIBUTING.md describes each. */
 export const testVariables: readonly string[] = [
@@ -99,13 +100,6 @@ const unsupportedVariables: Readonly<Record<string, string>> = {
   TESTNET_SBTC_FAUCET_AMOUNT: 'The sBTC faucet sends 10000 sats.',
 };
 
-/** Returns the most similar variable, compared without the prefix; null if none is similar. */
-function nearest(name: string, names: readonly string[]): string | null {
-  const words = names.map((candidate) => candidate.slice(PREFIX.length));
-  const word = nearestName(name.slice(PREFIX.length), words);
-  return word === null ? null : (names[words.indexOf(word)] ?? null);
-}
-
 /** A variable that is set but has no effect. */
 export interface IgnoredVariable {
   variable: string;
@@ -124,8 +118,8 @@ export function ignoredVariables(environment: NodeJS.ProcessEnv): IgnoredVariabl
     .filter((name) => name.startsWith(PREFIX) && !variables.has(name))
     .toSorted()
     .map((variable) => {
-      const suggestion = nearest(variable, names);
-      return { variable, reason: `It is not a setting.${suggestion === null ? '' : ` Did you mean ${suggestion}?`}` };
+      const word = nearestName(withoutPrefix(variable), names.map(withoutPrefix));
+      return { variable, reason: `It is not a setting.${word === null ? '' : ` Did you mean ${PREFIX}${word}?`}` };
     });
   const unsupported = Object.entries(unsupportedVariables)
     .filter(([variable]) => (environment[variable] ?? '') !== '')

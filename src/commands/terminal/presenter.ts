@@ -172,9 +172,11 @@ export function devnetPresenter(options: PresenterOptions, { interval, pastBlock
 /** A URL for a browser on this machine, which can't open "any address". */
 export const browserUrl = (url: string): string => url.replace('//0.0.0.0', '//127.0.0.1').replace('//[::]', '//[::1]');
 
-const rows = (pairs: readonly (readonly [label: string, text: string])[]): string => {
-  const width = Math.max(...pairs.map(([label]) => label.length));
-  return pairs.map(([label, text]) => `  ${label.padEnd(width)}  ${text}`).join('\n');
+/** Returns labelled texts in two columns, without those that are null. */
+const rows = (pairs: readonly (readonly [label: string, text: string | null])[]): string => {
+  const present = pairs.filter(([, text]) => text !== null);
+  const width = Math.max(...present.map(([label]) => label.length));
+  return present.map(([label, text]) => `  ${label.padEnd(width)}  ${text}`).join('\n');
 };
 
 const networkText = (chainId: number | null): string =>
@@ -202,15 +204,15 @@ export function servePage({ version, api, events, signInPath, chainId, node, dat
   const url = api === null ? null : browserUrl(api);
   const console = url === null ? null : new URL(signInPath ?? '/', url).href;
   const isLink = signInPath !== null && signInPath !== '/';
-  const lines: (readonly [string, string])[] = [
-    ...(console === null ? [] : [['Console', console] as const]),
-    ...(isLink ? [['', 'signs one browser in, once; `stackside console` prints another link'] as const] : []),
-    ...(api === null ? [] : [['API', `${api}, described at /docs`] as const]),
-    ...(events === null ? [] : [['Events', events] as const]),
+  const lines: (readonly [string, string | null])[] = [
+    ['Console', console],
+    ['', isLink ? 'signs one browser in, once; `stackside console` prints another link' : null],
+    ['API', api && `${api}, described at /docs`],
+    ['Events', events],
     ['Network', networkText(chainId)],
     ["Node's RPC", nodeText(node, readiness.node_height)],
     ['Data', data],
-    ...(readiness.state === 'live' ? [['State', 'live'] as const] : []),
+    ['State', readiness.state === 'live' ? 'live' : null],
   ];
   const { state, reason, next, observer } = readiness;
   const page = `${version}: Stacks chain data and chainhooks next to your node\n\n${rows(lines)}\n`;
