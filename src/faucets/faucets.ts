@@ -39,20 +39,6 @@ export type BitcoinSize = 'normal' | 'large' | 'xlarge';
 /** Amount that the sBTC faucet sends, in sats. */
 const SBTC_AMOUNT = 10_000n;
 
-/**
- * The faucets. Each method throws FaucetError 403 if the faucet is off or the chain isn't a test network, so call it before you
- * check a request. The functions of a faucet also throw FaucetError. The client's address `ip` is recorded, but sets no limit.
- */
-export interface Faucets {
-  stx(): { send(address: string, stacking: boolean, ip: string): Promise<BroadcastTransaction> };
-  sbtc(): { send(address: string, ip: string): Promise<BroadcastTransaction> };
-  btc(): {
-    send(address: string, size: BitcoinSize, ip: string): Promise<SentBitcoin>;
-    /** Returns the balance of an address, in BTC. */
-    balance(address: string): Promise<number>;
-  };
-}
-
 const MICRO_STX = 1_000_000n;
 const STX_AMOUNT = 500n * MICRO_STX;
 const BTC_AMOUNTS: Readonly<Record<BitcoinSize, bigint>> = { normal: 10_000n, large: 1_000_000n, xlarge: 50_000_000n };
@@ -86,8 +72,12 @@ function refuse(): never {
 /** Faucets that reject every request, for processes that only read. */
 export const noFaucets: Faucets = { stx: refuse, sbtc: refuse, btc: refuse };
 
-/** Returns the faucets of a server. Requests for one currency run one after the other. */
-export function openFaucets(options: FaucetOptions): Faucets {
+/**
+ * Returns the faucets of a server. Requests for one currency run one after the other. Each method throws FaucetError 403 if the
+ * faucet is off or the chain isn't a test network, so call it before you check a request. The functions of a faucet also throw
+ * FaucetError. The client's address `ip` is recorded, but sets no limit.
+ */
+export function openFaucets(options: FaucetOptions) {
   const { settings, onTestNetwork, requests, commands, now, log, node, nextNonce } = options;
   // Loaded at the first use: most servers never sign, and the code would double their start time.
   const openStacks = async () => {
@@ -142,7 +132,7 @@ export function openFaucets(options: FaucetOptions): Faucets {
     stx() {
       required(settings.keys[0] ?? null, 'STX faucet is not available');
       return {
-        async send(address, stacking, ip) {
+        async send(address: string, stacking: boolean, ip: string): Promise<BroadcastTransaction> {
           const recipient = testPrincipal(address);
           return pay('stx', recipient, ip, stacking ? STACKING_LIMIT : LIMIT, async () => {
             const stacks = await openStacks();
@@ -155,7 +145,7 @@ export function openFaucets(options: FaucetOptions): Faucets {
     sbtc() {
       required((settings.sbtc && settings.keys[0]) || null, 'sBTC faucet is not available');
       return {
-        async send(address, ip) {
+        async send(address: string, ip: string): Promise<BroadcastTransaction> {
           const recipient = testPrincipal(address);
           return pay('sbtc', recipient, ip, LIMIT, async () => {
             const stacks = await openStacks();
@@ -167,12 +157,14 @@ export function openFaucets(options: FaucetOptions): Faucets {
     btc() {
       const bitcoin = required(settings.bitcoin, 'BTC Faucet is not configured.');
       return {
-        async send(address, size, ip) {
+        async send(address: string, size: BitcoinSize, ip: string): Promise<SentBitcoin> {
           const faucet = await openBitcoin(bitcoin, address);
           return pay('btc', address, ip, LIMIT, () => faucet.send(address, BTC_AMOUNTS[size]));
         },
-        balance: async (address) => (await openBitcoin(bitcoin, address)).balance(address),
+        /** Returns the balance of an address, in BTC. */
+        balance: async (address: string): Promise<number> => (await openBitcoin(bitcoin, address)).balance(address),
       };
     },
   };
 }
+export type Faucets = ReturnType<typeof openFaucets>;

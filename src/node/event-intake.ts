@@ -20,10 +20,8 @@ export interface Refusal {
   missing: { from: number; to: number; hash: Uint8Array | null } | null;
 }
 
-const WITH_TOKEN =
-  "Set --node-config to the node's configuration, which has its auth token: the server then fetches the blocks from the node.";
-const WITH_RECORDING = 'Or import a recording with these blocks into a new --data directory';
-const WITHOUT_TOKEN = `${WITH_TOKEN} Or name an archive of the chain with --from; if the data was restored to an earlier point, use a new --data directory. ${WITH_RECORDING}`;
+const WITHOUT_TOKEN =
+  "Set --node-config to the node's configuration, which has its auth token: the server then fetches the blocks from the node. Or name an archive of the chain with --from; if the data was restored to an earlier point, use a new --data directory. Or import a recording with these blocks into a new --data directory";
 export const BEING_FILLED = 'Wait: the server fetches the missing blocks.';
 const NEW_DIRECTORY =
   'Start with a new --data directory; or restore an archive of this chain into it (stackside serve --from)';
@@ -126,8 +124,8 @@ export function eventIntake({
     try {
       return { outcome: await receive(event), error: null };
     } catch (error) {
-      const refusal = refusalOf(error, fill !== undefined);
-      return { outcome: error instanceof PayloadError ? 'rejected' : 'failed', error, refusal };
+      const outcome = error instanceof PayloadError ? 'rejected' : 'failed';
+      return { outcome, error, refusal: refusalOf(error, fill !== undefined) };
     }
   }
 
@@ -135,12 +133,10 @@ export function eventIntake({
   let missing: number | null = null;
 
   /** Logs the missing blocks once, although the node repeats its block until they are filled. */
-  function logMissing(refusal: Refusal | null): void {
-    if (refusal === null || refusal.missing === null) return;
-    const { from, to } = refusal.missing;
-    if (missing === to) return;
-    missing = to;
-    log({ event: 'blocks_missing', from_height: from, to_height: to, remedy: refusal.remedy });
+  function logMissing({ missing: gap, remedy }: Refusal): void {
+    if (gap === null || gap.to === missing) return;
+    missing = gap.to;
+    log({ event: 'blocks_missing', from_height: gap.from, to_height: gap.to, remedy });
   }
 
   function logOutcome({ outcome, error }: IntakeResult, path: string, ms: number): void {
@@ -157,8 +153,10 @@ export function eventIntake({
     metrics.answered(event.path, result.outcome, ms);
     logOutcome(result, event.path, ms);
     if (result.error !== null) {
-      logMissing(result.refusal);
-      if (result.refusal !== null) refused(result.refusal);
+      if (result.refusal !== null) {
+        logMissing(result.refusal);
+        refused(result.refusal);
+      }
     } else if (event.path === '/new_block') {
       if (result.outcome === 'applied') missing = null;
       refused(null);

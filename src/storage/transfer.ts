@@ -186,13 +186,8 @@ export function getFile(transfer: Transfer, url: UrlOf, { min, max }: SizeBounds
   );
 }
 
-/** @returns false if the server rejects the file because one exists */
-async function put(
-  transfer: Transfer,
-  url: UrlOf,
-  bytes: Uint8Array,
-  headers: Readonly<Record<string, string>>,
-): Promise<boolean> {
+/** Puts a file. @returns false if the server rejects it, for example because one exists @throws OperatorError, TemporaryError */
+async function put(transfer: Transfer, url: UrlOf, bytes: Uint8Array, headers = {}): Promise<boolean> {
   const init: BunFetchRequestInit = {
     method: 'PUT',
     body: bytes as Uint8Array<ArrayBuffer>,
@@ -204,7 +199,7 @@ async function put(
 
 /** Puts a file. Replaces an existing file. @throws OperatorError, TemporaryError */
 export async function putFile(transfer: Transfer, url: UrlOf, bytes: Uint8Array): Promise<void> {
-  if (await put(transfer, url, bytes, {})) return;
+  if (await put(transfer, url, bytes)) return;
   throw new OperatorError(`Nothing can be written to ${transfer.location}.`, 'Check the address.');
 }
 
