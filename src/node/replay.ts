@@ -206,19 +206,18 @@ function rewards(tenure: RewardedTenure, previous: RewardedTenure | null, boot: 
 function sumChanges(block: Block) {
   const accounts = new Map<string, AccountChange>();
   let minted = 0n;
-  const changeFor = (principal: string): AccountChange => {
-    const accountChange = accounts.get(principal) ?? { total: 0n, nonces: 0n };
-    accounts.set(principal, accountChange);
-    return accountChange;
+  const add = (principal: string, balance: bigint, signed: bigint): void => {
+    const { total, nonces } = accounts.get(principal) ?? { total: 0n, nonces: 0n };
+    accounts.set(principal, { total: total + balance, nonces: nonces + signed });
   };
   for (const effect of effectsOf(block)) {
-    if (effect.kind === 'account') changeFor(effect.principal).total += effect.balance;
+    if (effect.kind === 'account') add(effect.principal, effect.balance, 0n);
     else if (effect.kind === 'sums') minted += effect.supply;
   }
   for (const { sender, sponsor, bitcoinOperation, chainId } of block.transactions) {
     if (bitcoinOperation || chainId === 0) continue;
-    changeFor(sender.address).nonces += 1n;
-    if (sponsor !== null) changeFor(sponsor.address).nonces += 1n;
+    add(sender.address, 0n, 1n);
+    if (sponsor !== null) add(sponsor.address, 0n, 1n);
   }
   return { accounts, minted };
 }
@@ -364,12 +363,7 @@ export class BlockMaker {
       this.#maturity = await this.#findMaturity(unrewarded);
       if (this.#maturity === null) throw withoutReward;
     }
-    return this.#verifyMaturity(unrewarded, this.#maturity);
-  }
-
-  /** Completes a block with the rewards that mature after a number of tenures. @throws IncompleteBlockError */
-  async #verifyMaturity(unrewarded: Unrewarded, maturity: number): Promise<FilledBlock> {
-    return this.#verify(unrewarded, await this.#maturedRewards(unrewarded, unrewarded.tenureHeight - maturity));
+    return this.#verifyMatured(unrewarded, this.#maturity);
   }
 
   /**
@@ -379,7 +373,7 @@ export class BlockMaker {
    */
   async #findMaturity(unrewarded: Unrewarded): Promise<number | null> {
     const agrees = async (maturity: number): Promise<boolean> => {
-      const block = await this.#verifyMaturity(unrewarded, maturity).catch(incompleteOrThrow);
+      const block = await this.#verifyMatured(unrewarded, maturity).catch(incompleteOrThrow);
       return !(block instanceof IncompleteBlockError);
     };
     const [expected, others] = this.chain.isFromGenesis
@@ -393,13 +387,15 @@ export class BlockMaker {
   }
 
   /**
-   * Returns the rewards of a tenure that mature with the block. The coinbase is the miner's income apart from its transactions
-   * and fees.
+   * Completes a block with the rewards that mature after a number of tenures. The coinbase is the miner's income apart from its
+   * transactions and fees.
+   * @throws IncompleteBlockError
    */
-  async #maturedRewards(unrewarded: Unrewarded, tenureHeight: number): Promise<readonly PostedReward[]> {
+  async #verifyMatured(unrewarded: Unrewarded, maturity: number): Promise<FilledBlock> {
     const { parent, failure } = unrewarded;
+    const tenureHeight = unrewarded.tenureHeight - maturity;
     // Tenure 0, the genesis block, has no miner.
-    if (tenureHeight < 1) return [];
+    if (tenureHeight < 1) return this.#verify(unrewarded, []);
     const [tenure, previous] = await Promise.all([
       this.chain.tenure(tenureHeight, parent.indexBlockHash),
       tenureHeight === 1 ? null : this.chain.tenure(tenureHeight - 1, parent.indexBlockHash),
@@ -412,7 +408,7 @@ export class BlockMaker {
     if (change instanceof NoAnswer) throw failure(`the reward of ${recipient} is unknown (${change.reason})`);
     const { block } = this.#withRewards(unrewarded, rewards(tenure, previous, this.#boot, 0n));
     const coinbase = change.total - (sumChanges(block).accounts.get(recipient)?.total ?? 0n);
-    if (coinbase >= 0n) return rewards(tenure, previous, this.#boot, coinbase);
+    if (coinbase >= 0n) return this.#verify(unrewarded, rewards(tenure, previous, this.#boot, coinbase));
     throw failure(`${recipient} has ${-coinbase} micro-STX less than its transactions leave it`);
   }
 
