@@ -45,7 +45,7 @@ interface UpstreamOptions {
   url: string;
   /** The path of this server that is mapped to the URL, without a slash at its end. */
   prefix: string;
-  timeoutMs?: number;
+  timeoutMs?: number | undefined;
   /** Whether the text of an `Authorization` header is a key of this server, which is not forwarded. */
   isOurKey: (authorization: string) => boolean;
   /** Name of this process in `Via`. It shows a forwarding loop. */

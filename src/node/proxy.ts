@@ -149,7 +149,7 @@ export function nodeProxy(options: ProxyOptions): Forward {
     via,
     // The node's password for its signer routes has no scheme.
     isOurKey: (authorization) => /^Bearer\s/i.test(authorization),
-    ...(timeoutMs === undefined ? {} : { timeoutMs }),
+    timeoutMs,
   });
 
   async function askPatiently(path: string, request: Request, body: Uint8Array<ArrayBuffer> | null) {
@@ -205,11 +205,6 @@ async function readEndpoints(file: string, log: (event: BroadcastEvent) => void)
   }
 }
 
-/** Returns an endpoint for the log, without path and query, which may contain keys. */
-function originOf(endpoint: string): string {
-  return URL.parse(endpoint)?.origin ?? 'not a URL';
-}
-
 /**
  * Sends each broadcast to the endpoints in the file, if there is one. Failures are only logged.
  * @throws OperatorError if the file can't be read at the start
@@ -217,7 +212,8 @@ function originOf(endpoint: string): string {
 function extraBroadcasts(file: string | null, log: (event: BroadcastEvent) => void) {
   if (file !== null) fileText(file, 'Check --extra-tx-endpoints.');
   async function post(endpoint: string, body: Uint8Array<ArrayBuffer>, contentType: string): Promise<void> {
-    const target = originOf(endpoint);
+    // The path and query may contain keys.
+    const target = URL.parse(endpoint)?.origin ?? 'not a URL';
     try {
       const headers = { 'content-type': contentType };
       const init: BunFetchRequestInit = { method: 'POST', body, headers, redirect: 'follow' };
@@ -275,14 +271,8 @@ export interface PrefixProxyOptions extends ProxyPrefix {
 
 /** Forwards requests below a prefix. Appends the path after the prefix to the service's URL. */
 export function prefixProxy({ prefix, url, via, timeoutMs }: PrefixProxyOptions): Forward {
-  const { ask, passedBack } = upstream({
-    name: `The service of ${prefix}`,
-    url,
-    prefix,
-    via,
-    isOurKey: () => true,
-    ...(timeoutMs === undefined ? {} : { timeoutMs }),
-  });
+  const name = `The service of ${prefix}`;
+  const { ask, passedBack } = upstream({ name, url, prefix, via, isOurKey: () => true, timeoutMs });
   return async (request) => {
     const target = pathAndQuery(withPlainPath(request.url));
     return passedBack(await ask(target, request, await forwardedBody(request)));
