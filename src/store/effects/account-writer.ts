@@ -5,7 +5,7 @@ import { accountStates } from '../queries/accounts/account-states.ts';
 import { historyStartQuery } from '../queries/blocks/chain.ts';
 import { decimalOf, isPositive, sortable } from '../rows/formats.ts';
 import { query, type Stored } from '../rows/statement.ts';
-import { table } from '../rows/table.ts';
+import { modelInserter, table } from '../rows/table.ts';
 import { accountCheckpointsTable, startingAccountsTable, tokenCheckpointsTable } from '../rows/tables.ts';
 import type { Dictionaries } from './dictionary.ts';
 import type { HotRows } from './hot-rows.ts';
@@ -130,30 +130,20 @@ export function checkpointWriter(
   every: number,
 ) {
   const states = accountStates(db);
-  const accounts = table(db, accountCheckpointsTable);
-  const tokens = table(db, tokenCheckpointsTable);
+  const addAccount = modelInserter(db, accountCheckpointsTable);
+  const addToken = modelInserter(db, tokenCheckpointsTable);
+  const { remove: removeAccount } = table(db, accountCheckpointsTable);
+  const { remove: removeToken } = table(db, tokenCheckpointsTable);
 
   function add(principal: number, height: number): void {
     const state = states.sums(principal, height);
     for (const { token, assetId, sent, received } of states.changed(principal, height)) {
-      tokens.add({
-        principal_id: principal,
-        token,
-        asset_id: assetId,
-        height,
-        sent: String(sent),
-        received: String(received),
-      });
+      addToken({ principalId: principal, token, assetId, height, sent: String(sent), received: String(received) });
     }
-    accounts.add({
-      principal_id: principal,
+    addAccount({
+      ...state,
+      principalId: principal,
       height,
-      transactions: state.transactions,
-      sponsored_only: state.sponsoredOnly,
-      events: state.events,
-      locks: state.locks,
-      inbound: state.inbound,
-      last_nonce: state.lastNonce,
       sent: String(state.sent),
       received: String(state.received),
       fees: String(state.fees),
@@ -163,9 +153,9 @@ export function checkpointWriter(
 
   function remove(principal: number, height: number): void {
     // Once this checkpoint is removed, `changed` counts from the previous one, as when this one was written.
-    accounts.remove({ principal_id: principal, height });
+    removeAccount({ principal_id: principal, height });
     for (const { token, assetId } of states.changed(principal, height)) {
-      tokens.remove({ principal_id: principal, token, asset_id: assetId, height });
+      removeToken({ principal_id: principal, token, asset_id: assetId, height });
     }
   }
 

@@ -7,11 +7,12 @@ import { bytesEqual } from '../../base/bytes-equal.ts';
 import type { Block } from '../../chain/block.ts';
 import type { EffectOf } from '../../chain/effect.ts';
 import { COUNTER, DAILY } from '../rows/enums.ts';
-import { query, type Stored } from '../rows/statement.ts';
-import { type NewRow, table } from '../rows/table.ts';
+import { modelColumns, query, type Stored } from '../rows/statement.ts';
+import { modelInserter, type NewRow, type Renamed, table } from '../rows/table.ts';
 import { anchorBurnBlocksTable, blocksTable, microblocksTable, minerRewardsTable } from '../rows/tables.ts';
 import type { Dictionaries } from './dictionary.ts';
 import { counter, type HotRows } from './hot-rows.ts';
+import { costColumns } from './transaction-writer.ts';
 
 const sizeOf = ({ transactions }: Block): number => transactions.reduce((total, { raw }) => total + raw.length, 0);
 
@@ -19,53 +20,36 @@ const concatenated = (parts: readonly Uint8Array[] | null): Uint8Array | null =>
   parts === null ? null : Buffer.concat(parts);
 
 /** Sums over the chain up to a block. */
-type Sums = Stored<'blocks', 'stx_supply' | 'stx_balances' | 'stx_holders' | 'stx_accounts'> & { transactions: number };
+type Sums = Renamed<Stored<'blocks', (typeof SUMS)[number]>> & { transactions: number };
+const SUMS = ['stx_supply', 'stx_balances', 'stx_holders', 'stx_accounts'] as const;
 
-const EMPTY_CHAIN: Sums = { transactions: 0, stx_supply: '0', stx_balances: '0', stx_holders: 0, stx_accounts: 0 };
+const EMPTY_CHAIN: Sums = { transactions: 0, stxSupply: '0', stxBalances: '0', stxHolders: 0, stxAccounts: 0 };
 
 /** @param below the sums of the chain below the block */
-function blockRow(block: Block, { transactions, ...below }: Sums): NewRow<typeof blocksTable> {
-  const [pox1, pox2, pox3, pox4] = block.poxUnlockHeights;
+function blockRow(block: Block, { transactions, ...below }: Sums): Renamed<NewRow<typeof blocksTable>> {
+  const [pox1UnlockHeight, pox2UnlockHeight, pox3UnlockHeight, pox4UnlockHeight] = block.poxUnlockHeights;
   return {
-    height: block.height,
-    index_block_hash: block.indexBlockHash,
-    block_hash: block.blockHash,
-    parent_index_block_hash: block.parentIndexBlockHash,
-    parent_block_hash: block.parentBlockHash,
-    block_time: block.blockTime,
-    burn_block_hash: block.burnBlockHash,
-    burn_block_height: block.burnBlockHeight,
-    burn_block_time: block.burnBlockTime,
-    parent_burn_block_time: block.parentBurnBlockTime,
-    miner_tx_id: block.minerTxId,
-    parent_microblock_hash: block.parentMicroblockHash,
-    parent_microblock_sequence: block.parentMicroblockSequence,
-    tenure_height: block.tenureHeight,
-    announced_transactions: block.announcedTransactions,
+    ...block,
+    ...costColumns(block.cost),
     transactions: block.transactions.length,
-    preceding_transactions: transactions,
+    precedingTransactions: transactions,
     size: sizeOf(block),
-    cost_runtime: block.cost.runtime,
-    cost_read_count: block.cost.readCount,
-    cost_read_length: block.cost.readLength,
-    cost_write_count: block.cost.writeCount,
-    cost_write_length: block.cost.writeLength,
-    signer_bits: block.signerBits,
-    signer_signatures: concatenated(block.signerSignatures),
-    pox_1_unlock_height: pox1,
-    pox_2_unlock_height: pox2,
-    pox_3_unlock_height: pox3,
-    pox_4_unlock_height: pox4,
+    signerSignatures: concatenated(block.signerSignatures),
+    pox1UnlockHeight,
+    pox2UnlockHeight,
+    pox3UnlockHeight,
+    pox4UnlockHeight,
     ...below,
   };
 }
 
 /** Applies effects on blocks, and on the chain's sums, which the row of each block contains. */
 export function blockWriter(db: Database) {
-  const blocks = table(db, blocksTable);
+  const add = modelInserter(db, blocksTable);
+  const { remove } = table(db, blocksTable);
   const newest = query<Sums>`
-    SELECT preceding_transactions + transactions AS transactions, stx_supply, stx_balances, stx_holders, stx_accounts
-      FROM blocks ORDER BY height DESC LIMIT 1`.prepared(db);
+    SELECT preceding_transactions + transactions AS transactions, ${modelColumns('b', SUMS)}
+      FROM blocks b ORDER BY height DESC LIMIT 1`.prepared(db);
   const setSums = query<null, [number, string, string, number, number]>`
     UPDATE blocks SET stx_supply = ?2, stx_balances = ?3, stx_holders = ?4, stx_accounts = ?5
      WHERE height = ?1`.prepared(db);
@@ -75,16 +59,16 @@ export function blockWriter(db: Database) {
   return {
     block({ sign, block }: EffectOf<'block'>): void {
       if (sign === -1) {
-        blocks.remove({ height: block.height });
+        remove({ height: block.height });
         return;
       }
       sums = newest.get() ?? EMPTY_CHAIN;
-      blocks.add(blockRow(block, sums));
+      add(blockRow(block, sums));
     },
 
     /** Adds to the numbers of accounts with a balance, and of accounts that moved STX. */
     countAccounts(holders: number, movers: number): void {
-      sums = { ...sums, stx_holders: sums.stx_holders + holders, stx_accounts: sums.stx_accounts + movers };
+      sums = { ...sums, stxHolders: sums.stxHolders + holders, stxAccounts: sums.stxAccounts + movers };
     },
 
     /** Writes the sums. All effects on accounts must be applied before. */
@@ -92,10 +76,10 @@ export function blockWriter(db: Database) {
       if (sign === -1) return;
       setSums.run(
         height,
-        String(BigInt(sums.stx_supply) + supply),
-        String(BigInt(sums.stx_balances) + balances),
-        sums.stx_holders,
-        sums.stx_accounts,
+        String(BigInt(sums.stxSupply) + supply),
+        String(BigInt(sums.stxBalances) + balances),
+        sums.stxHolders,
+        sums.stxAccounts,
       );
     },
   };

@@ -9,7 +9,7 @@ import type { StakingChangeOf } from '../../chain/pox/staking.ts';
 import { KEY_ACTION, NO_BOND, NO_CYCLE, storedKeyAction } from '../rows/enums.ts';
 import { type BondSchedule, cyclesOfBond, encodeOutputs, PRECISION } from '../rows/formats.ts';
 import { query, type Stored } from '../rows/statement.ts';
-import { table } from '../rows/table.ts';
+import { modelInserter, table } from '../rows/table.ts';
 import {
   bondAllowancesTable,
   bondPositionsTable,
@@ -118,7 +118,8 @@ function stakeWriter(db: Database, { principals }: Dictionaries) {
 type Position = Stored<'bond_positions'>;
 
 function bondWriter(db: Database, { principals }: Dictionaries, totals: BondTotalsWriter) {
-  const { addIfAbsent: addBond } = table(db, bondsTable);
+  const { find } = table(db, bondsTable);
+  const add = modelInserter(db, bondsTable);
   const removeBond = query<null, [number, number, number]>`
     DELETE FROM bonds WHERE bond_index = ?1 AND position = ?2 AND event_index = ?3`.prepared(db);
   const allowances = table(db, bondAllowancesTable);
@@ -130,19 +131,8 @@ function bondWriter(db: Database, { principals }: Dictionaries, totals: BondTota
         removeBond.run(bond.bond, position, index);
         return;
       }
-      addBond({
-        bond_index: bond.bond,
-        position,
-        event_index: index,
-        target_rate: bond.targetRate,
-        stx_value_ratio: bond.stxValueRatio,
-        minimum_stx_ratio: bond.minimumStxRatio,
-        first_cycle: bond.firstCycle,
-        start_height: bond.startHeight,
-        unlock_cycle: bond.unlockCycle,
-        unlock_height: bond.unlockHeight,
-        ...NO_SUMS,
-      });
+      if (find({ bond_index: bond.bond }) !== null) return;
+      add({ ...bond, bondIndex: bond.bond, position, eventIndex: index, ...NO_SUMS });
     },
 
     allowance({ bond, staker, sats }: StakingChangeOf<'allowance'>, { position, index }: EventPlace, sign: Sign): void {
@@ -303,7 +293,7 @@ interface BondTotals {
 }
 
 const SUM_COLUMNS = ['allowed', 'capacity', 'registered', 'btc_locked', 'stx_locked', 'paid_out'] as const;
-const NO_SUMS = { allowed: 0, capacity: '0', registered: 0, btc_locked: '0', stx_locked: '0', paid_out: '0' };
+const NO_SUMS = { allowed: 0, capacity: '0', registered: 0, btcLocked: '0', stxLocked: '0', paidOut: '0' };
 
 type BondTotalsWriter = ReturnType<typeof bondTotals>;
 

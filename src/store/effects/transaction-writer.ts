@@ -1,13 +1,13 @@
 /** Writes transactions: the columns of lists, the body that only single answers need, and deployed contracts. */
 import type { Database } from 'bun:sqlite';
-import type { ChainTransaction, TransactionContent } from '../../chain/block.ts';
+import type { ChainTransaction, ExecutionCost, TransactionContent } from '../../chain/block.ts';
 import type { EffectOf, Sign } from '../../chain/effect.ts';
 import { contractFunctions } from '../../codec/abi.ts';
 import type { Payload } from '../../codec/transaction.ts';
 import { DEPLOYMENTS, STATUS, storedTenureCause } from '../rows/enums.ts';
 import { sortable } from '../rows/formats.ts';
 import { query } from '../rows/statement.ts';
-import { type NewRow, type StoredRow, table } from '../rows/table.ts';
+import { modelInserter, type NewRow, type Renamed, type StoredRow, table } from '../rows/table.ts';
 import { declaredFunctionsTable, transactionBodiesTable, transactionsTable } from '../rows/tables.ts';
 import type { Dictionaries } from './dictionary.ts';
 import { namePartWriter } from './name-part-writer.ts';
@@ -92,31 +92,32 @@ function transactionRow(
   };
 }
 
-function bodyRow(position: number, transaction: ChainTransaction): NewRow<typeof transactionBodiesTable> {
-  const { payload, cost, bitcoinOperation } = transaction;
+/** The columns of a cost. */
+export const costColumns = ({ runtime, readCount, readLength, writeCount, writeLength }: ExecutionCost) => ({
+  costRuntime: runtime,
+  costReadCount: readCount,
+  costReadLength: readLength,
+  costWriteCount: writeCount,
+  costWriteLength: writeLength,
+});
+
+function bodyRow(position: number, transaction: ChainTransaction): Renamed<NewRow<typeof transactionBodiesTable>> {
+  const { payload, genesis, bitcoinOperation } = transaction;
   return {
+    ...transaction,
+    ...costColumns(transaction.cost),
     position,
-    anchor_mode: transaction.anchorMode,
-    cost_runtime: cost.runtime,
-    cost_read_count: cost.readCount,
-    cost_read_length: cost.readLength,
-    cost_write_count: cost.writeCount,
-    cost_write_length: cost.writeLength,
-    vm_error: transaction.vmError,
-    result: transaction.result,
-    post_conditions: transaction.postConditions,
-    function_args: bitcoinOperation && payload.type === 'contract_call' ? payload.functionArgs : null,
-    genesis_parent_index_block_hash: transaction.genesis?.parentIndexBlockHash ?? null,
-    genesis_parent_burn_block_time: transaction.genesis?.parentBurnBlockTime ?? null,
-    contract_interface: transaction.contractInterface,
-    raw: transaction.raw,
+    functionArgs: bitcoinOperation && payload.type === 'contract_call' ? payload.functionArgs : null,
+    genesisParentIndexBlockHash: genesis?.parentIndexBlockHash ?? null,
+    genesisParentBurnBlockTime: genesis?.parentBurnBlockTime ?? null,
   };
 }
 
 /** Applies effects on transactions. */
 export function transactionWriter(db: Database, { principals }: Dictionaries) {
   const transactions = table(db, transactionsTable);
-  const bodies = table(db, transactionBodiesTable);
+  const addBody = modelInserter(db, transactionBodiesTable);
+  const { remove: removeBody } = table(db, transactionBodiesTable);
   const functions = table(db, declaredFunctionsTable);
   const parts = namePartWriter(db);
   const succeeded = query<{ found: number }, [number]>`
@@ -133,7 +134,7 @@ export function transactionWriter(db: Database, { principals }: Dictionaries) {
     const contract = deployedContract(transaction);
     if (contract !== null) moveNameParts(1, contract, transaction);
     transactions.add(transactionRow(position, transaction, principals));
-    bodies.add(bodyRow(position, transaction));
+    addBody(bodyRow(position, transaction));
     if (contract === null) return;
     for (const name of declaredNames(transaction)) functions.add({ name, position });
   }
@@ -141,7 +142,7 @@ export function transactionWriter(db: Database, { principals }: Dictionaries) {
   function remove(position: number, transaction: ChainTransaction): void {
     const contract = deployedContract(transaction);
     if (contract !== null) for (const name of declaredNames(transaction)) functions.remove({ name, position });
-    bodies.remove({ position });
+    removeBody({ position });
     transactions.remove({ position });
     if (contract !== null) moveNameParts(-1, contract, transaction);
   }

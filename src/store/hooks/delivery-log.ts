@@ -12,7 +12,8 @@ import {
   storedReason,
   storedState,
 } from '../rows/enums.ts';
-import { modelColumns, optional, query, type Renamed, type Stored, statements } from '../rows/statement.ts';
+import { modelColumns, optional, query, type Stored, statements } from '../rows/statement.ts';
+import type { Renamed } from '../rows/table.ts';
 import { hookDeliveriesTable } from '../rows/tables.ts';
 import type { Attempt, Delivery, NotifiedBlocks } from './model.ts';
 

@@ -1,6 +1,7 @@
 /** Chainhooks as the store returns them. Times are Unix milliseconds. */
 import type { BackfillState, DeliveryState, HookStatus, QueueName, Reason, Stage } from '../rows/enums.ts';
-import type { Renamed, Stored } from '../rows/statement.ts';
+import type { Stored } from '../rows/statement.ts';
+import type { Renamed } from '../rows/table.ts';
 
 /** A block by height and index block hash; height 0 and an empty hash before block 1. */
 export interface Cursor {

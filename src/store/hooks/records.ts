@@ -2,8 +2,8 @@
 import type { Database } from 'bun:sqlite';
 import { type HookStatus, type QueueName, storedQueue, storedStage, storedState, storedStatus } from '../rows/enums.ts';
 import { fromHooks, hookNow, isEnabledHook, LIVE, NEW, STREAMING } from '../rows/expressions.ts';
-import { modelColumns, optional, query, type Renamed, type Stored, statements } from '../rows/statement.ts';
-import { type NewRow, table } from '../rows/table.ts';
+import { modelColumns, optional, query, type Stored, statements } from '../rows/statement.ts';
+import { type NewRow, type Renamed, table } from '../rows/table.ts';
 import { hooksTable } from '../rows/tables.ts';
 import type { Cursor, HookProgress, HookRecord } from './model.ts';
 

@@ -1,7 +1,7 @@
 /** Prepared queries, the types of their rows, and the bound of offsets. */
 import type { Database, SQLQueryBindings, Statement } from 'bun:sqlite';
 import { lazy } from '../../base/cache.ts';
-import type { StoredRow } from './table.ts';
+import { modelName, type StoredRow } from './table.ts';
 import type * as tables from './tables.ts';
 
 type Shapes = typeof tables;
@@ -13,11 +13,6 @@ export type Stored<Table extends keyof Rows, Name extends keyof Rows[Table] = ke
   Name
 >;
 
-type CamelCase<Name> = Name extends `${infer Head}_${infer Tail}` ? `${Head}${Capitalize<CamelCase<Tail>>}` : Name;
-
-/** A row with the names that models use: the column `hook_id` is `hookId`. See {@link modelColumns}. */
-export type Renamed<Row> = { [Name in keyof Row as CamelCase<Name>]: Row[Name] };
-
 /**
  * Columns of {@link Renamed} rows, for a query.
  * @param alias of the table in the query
@@ -27,13 +22,7 @@ export const modelColumns = (
   alias: string,
   columns: readonly string[],
   expressions: Readonly<Record<string, string>> = {},
-): string =>
-  columns
-    .map((name) => {
-      const modelName = name.replace(/_([a-z])/g, (_, letter) => letter.toUpperCase());
-      return `${expressions[name] ?? `${alias}.${name}`} AS ${modelName}`;
-    })
-    .join(', ');
+): string => columns.map((name) => `${expressions[name] ?? `${alias}.${name}`} AS ${modelName(name)}`).join(', ');
 
 /** Integer columns that a query reads as decimal text, since numbers are exact only below 2^53. */
 export type AsText<Row> = { [Name in keyof Row]: string | Extract<Row[Name], null> };

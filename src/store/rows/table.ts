@@ -41,6 +41,14 @@ export type KeyOf<S extends TableShape> = { [Name in S['key'][number]]: Bound[S[
 /** A row that was read. Integers are exact below 2^53. */
 export type StoredRow<S extends TableShape> = { [Name in keyof S['columns']]: Read[S['columns'][Name]] };
 
+type CamelCase<Name> = Name extends `${infer Head}_${infer Tail}` ? `${Head}${Capitalize<CamelCase<Tail>>}` : Name;
+
+/** A row with the names that models use: the column `hook_id` is `hookId`. */
+export type Renamed<Row> = { [Name in keyof Row as CamelCase<Name>]: Row[Name] };
+
+/** The name of a column in {@link Renamed} rows. */
+export const modelName = (column: string): string => column.replace(/_(.)/g, (_, letter) => letter.toUpperCase());
+
 /** Declares a table. @param key columns that identify a row; empty if there are none */
 export const tableShape = <const Name extends string, const C extends Columns, const Key extends keyof C & string>(
   name: Name,
@@ -70,6 +78,7 @@ const statementsOf = memoizeByObject(({ name, key, columns }: TableShape) => {
     conflict: `ON CONFLICT (${key.join(', ')}) DO UPDATE SET`,
     others: written.filter((column) => !key.includes(column)),
     valuesOf: compileValues(written),
+    modelValuesOf: compileValues(written.map(modelName)),
     keyOf: compileValues(key),
   };
 });
@@ -88,6 +97,12 @@ export function inserter<S extends TableShape>(db: Database, shape: S): (row: Ne
   const { insert, valuesOf } = statementsOf(shape);
   const run = runner<NewRow<S>>(db.prepare(insert), valuesOf);
   return (row) => Number(run(row).lastInsertRowid);
+}
+
+/** Makes a function that adds a row with the names that models use. Other properties of the object are ignored. */
+export function modelInserter<S extends TableShape>(db: Database, shape: S): (row: Renamed<NewRow<S>>) => void {
+  const { insert, modelValuesOf } = statementsOf(shape);
+  return runner<Renamed<NewRow<S>>>(db.prepare(insert), modelValuesOf);
 }
 
 /** Makes a function that adds rows, each a list of the values of some columns. */
