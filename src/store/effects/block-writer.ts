@@ -165,7 +165,7 @@ export function activityWriter({ principals, assets }: Dictionaries, { dailyCoun
 /** Applies effects on confirmed microblocks: adds and removes rows at the tip. */
 export function confirmedMicroblockWriter(db: Database) {
   const last = query<{ ordinal: number | null }>`SELECT max(ordinal) AS ordinal FROM microblocks`.prepared(db);
-  const { add } = table(db, microblocksTable);
+  const add = modelInserter(db, microblocksTable);
   const remove = query<null, [number]>`DELETE FROM microblocks WHERE height = ?1`.prepared(db);
 
   return ({ sign, height, microblocks }: EffectOf<'microblocks'>): void => {
@@ -174,9 +174,9 @@ export function confirmedMicroblockWriter(db: Database) {
       return;
     }
     let ordinal = last.get()?.ordinal ?? 0;
-    for (const { hash, parentHash, sequence } of microblocks) {
+    for (const microblock of microblocks) {
       ordinal += 1;
-      add({ ordinal, hash, parent_hash: parentHash, sequence, height });
+      add({ ...microblock, ordinal, height });
     }
   };
 }

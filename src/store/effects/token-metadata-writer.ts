@@ -198,16 +198,8 @@ export function metadataWriters(db: Database, { principals, assets }: Dictionari
     if (tokens > 0) rows.countTokens(row.family, -tokens);
   }
 
-  /** Reverts a mint. If it was the token's only mint, deletes the token, even if the node returned the token before. */
-  function unmint(row: TokenContractRow, tokenId: string, position: number, index: number): void {
-    const event = {
-      contract_id: row.contract_id,
-      token_id: tokenId,
-      kind: TOKEN_EVENT.mint,
-      position,
-      event_index: index,
-    };
-    if (!events.removeIfPresent(event)) return;
+  /** Called after a mint is removed. If it was the token's only mint, deletes the token, even if the node returned it before. */
+  function unmint(row: TokenContractRow, tokenId: string): void {
     if (rows.lastMint(row.contract_id, tokenId) !== null) return;
     rows.removeToken(row, tokenId);
     if (row.last_token_id === null) return;
@@ -261,18 +253,13 @@ export function metadataWriters(db: Database, { principals, assets }: Dictionari
       const row = findContract(mint.contract);
       if (!isOf(row, mint.family)) return;
       const tokenId = storedTokenId(mint.token);
+      const token = { contract_id: row.contract_id, token_id: tokenId };
+      const event = { ...token, kind: TOKEN_EVENT.mint, position, event_index: index };
       if (sign === -1) {
-        unmint(row, tokenId, position, index);
+        if (events.removeIfPresent(event)) unmint(row, tokenId);
         return;
       }
-      events.add({
-        contract_id: row.contract_id,
-        token_id: tokenId,
-        position,
-        event_index: index,
-        kind: TOKEN_EVENT.mint,
-        ttl: null,
-      });
+      events.add({ ...event, ttl: null });
       if (!rows.addToken(row, tokenId, position)) rows.queue(row.contract_id, tokenId, 'facts', position);
     },
 
