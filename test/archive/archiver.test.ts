@@ -155,7 +155,7 @@ describe('the archiver writes nothing and reports the reason if', () => {
     return message;
   }
 
-  test.each<[string, directory: () => string, message: RegExp, chainId?: number]>([
+  test.each<[string, directory: () => string, message: RegExp, chainId: number]>([
     [
       'the archive belongs to another chain',
       () => source.path,
@@ -166,11 +166,13 @@ describe('the archiver writes nothing and reports the reason if', () => {
       "the archive belongs to another server's journal",
       () => keep(ingestOf(events, { random: OTHER_IDENTITY })),
       / belongs to the log 1de27171\w+, but this server has the log 07e400e4\w+\. Data restored/,
+      DEVNET,
     ],
     [
       'the journal has different entries since',
       () => changedAfter(12),
       / doesn't match this log: segment-\S+ has another entry \d+ than the log\.$/,
+      DEVNET,
     ],
   ])('%s', async (_, directory, message, chainId) => {
     await archive(source.path, store);
