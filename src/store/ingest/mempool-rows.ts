@@ -31,10 +31,19 @@ interface OrderedRow extends AddedRow {
 
 /** Returns the row as a query of the table would. */
 const toMempoolRow = (row: OrderedRow): MempoolRow => ({
-  ...row,
   id: null,
+  order: row.order,
+  tx_id: row.tx_id,
+  state: row.state,
+  sender_id: row.sender_id,
   nonce: String(row.nonce),
+  sponsor_id: row.sponsor_id,
   sponsor_nonce: row.sponsor_nonce === null ? null : String(row.sponsor_nonce),
+  fee: row.fee,
+  received_at: row.received_at,
+  receipt_block_height: row.receipt_block_height,
+  recipient_id: row.recipient_id,
+  contract_id: row.contract_id,
 });
 
 const NONE: readonly never[] = [];
