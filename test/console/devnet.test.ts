@@ -132,7 +132,7 @@ browserTest('the chain returns to a snapshot, and a pending transaction is repla
   await form('Mine').getByRole('button').click();
   await panel.getByText(`Mined 2 blocks, up to ${tip.height + 2}.`).waitFor();
   await page.getByRole('button', { name: 'Go back to default' }).click();
-  await page.getByRole('status').getByText('The state is that of default.').waitFor();
+  await page.getByRole('status').getByText('The chain is back at default.').waitFor();
   await looksGood(page);
 
   const transaction = await makeSTXTokenTransfer({

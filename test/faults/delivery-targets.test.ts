@@ -14,7 +14,7 @@ const notGlobal4 = [
   ['10.0.0.0', '10.255.255.255'],
   ['100.64.0.0', '100.127.255.255'],
   ['127.0.0.0', '127.255.255.255'],
-  // Where a cloud's platform answers its machines.
+  // The address at which a cloud answers its own machines.
   ['168.63.129.16', '168.63.129.16'],
   ['169.254.0.0', '169.254.255.255'],
   ['172.16.0.0', '172.31.255.255'],

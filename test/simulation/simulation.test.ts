@@ -14,7 +14,7 @@ const SHRINK_FOR = 60_000;
 
 const CHAIN_WITH_FORKS = { stream: fc.constant(5), quarters: fc.constant(2) };
 
-/** A case as a failure prints it. Those of most failures have few clients and readers, a large WAL and a short chain. */
+/** Makes a case as a failure prints it. Most failing cases have few clients and readers, a large WAL and a short chain. */
 const shrunk = (
   { seed, stream, ...more }: Pick<Case, 'seed' | 'stream'> & Partial<Case>,
   disturbances: Case['disturbances'],

@@ -2,7 +2,7 @@
 import type { ClarityValue } from '../../src/codec/clarity.ts';
 import type { OpenIngest } from '../support/data/ingest.ts';
 
-/** The paths of a value whose values are not tuples. */
+/** Returns the parts of a value that aren't tuples, with their paths. */
 export function* leaves(value: ClarityValue, path: string[] = []): Generator<[path: string, value: ClarityValue]> {
   if (value.type === 'some' || value.type === 'ok' || value.type === 'err') yield* leaves(value.value, path);
   else if (value.type !== 'tuple') yield [path.join('.'), value];

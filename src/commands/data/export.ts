@@ -38,7 +38,7 @@ function* rowsOf(journal: JournalReads): Generator<string> {
 
 const viewsWithHeights = views.filter(({ range }) => range !== null).map(({ name }) => name);
 
-/** @throws OperatorError if there is no such view, or its rows have no height */
+/** @throws OperatorError if no view has this name, or if heights are given for a view without them */
 function toSource({ table, query, fromHeight, toHeight }: ExportOptions): QuerySource {
   if (query !== undefined) return { sql: query };
   const view = viewNamed(table ?? '');

@@ -116,7 +116,7 @@ const LOG_EVERY_MS = 60_000;
 
 /** Counts wrong keys, and slows down the addresses that send them. Setting the wall clock back must not prolong a wait. */
 export function wrongKeys(log: HookLog, { monotonic }: Pick<Clock, 'monotonic'> = systemClock) {
-  /** Times when the limit of all addresses, and those of addresses, are unused again. */
+  /** The time when the limit of all addresses is unused again; `fullAt` has that of each address. */
   let allFullAt = 0;
   const fullAt = lruCache<string, number>(MAX_ADDRESSES);
   let total = 0;

@@ -56,9 +56,8 @@ const newSecret = (): string => crypto.getRandomValues(new Uint8Array(SECRET_BYT
 type Times = Pick<Clock, 'now' | 'monotonic'>;
 
 /**
- * Returns the milliseconds that are left of a time, 0 or less once it has passed. It has passed if it has passed on either clock.
- * So a wall clock that is set back doesn't prolong a session, and the time of a machine's sleep counts, which the monotonic clock
- * leaves out.
+ * Makes a function that returns the milliseconds that are left; 0 or less at the end. The earlier end of the two clocks counts:
+ * a wall clock that is set back doesn't prolong a session, and the monotonic clock stands still while the machine sleeps.
  */
 function countdown(clock: Times, milliseconds: number): () => number {
   const [wall, monotonic] = [clock.now() + milliseconds, clock.monotonic() + milliseconds];

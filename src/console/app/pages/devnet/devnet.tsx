@@ -94,7 +94,7 @@ const Accounts = ({ state: { accounts, faucet } }: { state: State }) => (
 function Snapshots({ state: { snapshots } }: { state: State }) {
   const { run, problem, busy } = useAction();
   const revert = (snapshot: string) =>
-    run(() => post('/stackside/v1/devnet/revert', {}, { snapshot }), `The state is that of ${snapshot}.`);
+    run(() => post('/stackside/v1/devnet/revert', {}, { snapshot }), `The chain is back at ${snapshot}.`);
   return (
     <TablePanel
       title="Snapshots"
