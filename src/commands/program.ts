@@ -101,16 +101,18 @@ const PROGRAM_OPTIONS = new Set(['-h', '--help', '-V', '--version']);
 const lacksCommand = (first: string | undefined): boolean =>
   first === undefined || (first.startsWith('-') && !PROGRAM_OPTIONS.has(first));
 
+const isCommand = (name: string): boolean =>
+  groups.some(([, commands]) => commands.some((command) => command.name === name));
+
 /** Runs the default command. A name of a command after options is an argument, and this command takes none. */
 function runDefault(args: readonly string[]): Promise<unknown> {
   const program = createProgram(DEFAULT_COMMAND);
   for (const command of program.commands) command.allowExcessArguments();
   program.hook('preAction', (_, { args: [name] }) => {
     if (name === undefined) return;
-    const isCommand = groups.some(([, commands]) => commands.some((command) => command.name === name));
     throw new OperatorError(
       `${name} comes after an option, and stackside without a command starts a server.`,
-      isCommand
+      isCommand(name)
         ? `Options come after the command: stackside ${name} [options].`
         : 'Run stackside --help to see the commands.',
     );
@@ -124,5 +126,8 @@ function runDefault(args: readonly string[]): Promise<unknown> {
  * @throws OperatorError, or CommanderError after help or the version was printed
  */
 export async function runProgram(args: readonly string[]): Promise<void> {
+  const [first, name = '-'] = args;
+  // Commander prints the help of the program for a mistyped name. As a command, it is reported.
+  if (first === 'help' && name !== 'help' && !name.startsWith('-') && !isCommand(name)) return runProgram([name]);
   await (lacksCommand(args[0]) ? runDefault(args) : createProgram(args[0]).parseAsync(args, { from: 'user' }));
 }

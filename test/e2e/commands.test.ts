@@ -200,6 +200,7 @@ const usageMistakes: [args: string[], problem: string, help: string][] = [
   [['--no-such-flag'], "Unknown option '--no-such-flag'.\n", 'serve --help'],
   [['frobnicate'], "Unknown command 'frobnicate'.\n", '--help'],
   [['sevre'], "Unknown command 'sevre'.\nDid you mean serve? ", '--help'],
+  [['help', 'sevre'], "Unknown command 'sevre'.\nDid you mean serve? ", '--help'],
   [['devnet', 'snapshto'], "Unknown command 'snapshto'.\nDid you mean snapshot? ", 'devnet --help'],
   [['hooks', 'add'], "Missing required argument 'file'.\n", 'hooks add --help'],
   [['import'], "Missing required argument 'file'.\n", 'import --help'],
