@@ -8,7 +8,16 @@ import { checkedApp } from '../support/api/checked-app.ts';
 import type { DataDirectory } from '../support/data/data-directory.ts';
 import { ingestOf, simulatedEvents } from '../support/data/ingest.ts';
 import { memoryIndex } from '../support/data/memory-index.ts';
-import { alice, announcement, bob, drop, block as madeBlock, transfer } from '../support/events/handmade.ts';
+import {
+  alice,
+  announcement,
+  bob,
+  carol,
+  drop,
+  block as madeBlock,
+  sponsor,
+  transfer,
+} from '../support/events/handmade.ts';
 import { testApp } from './test-app.ts';
 
 const BLOCKS = 60;
@@ -29,6 +38,8 @@ let token: { asset: string; address: string };
 beforeAll(() => {
   const options = { seed: 5, blocks: BLOCKS, accounts: 10, transactionsPerBlock: 8 };
   const waiting = [5, 6, 9].map((nonce) => transfer(alice, nonce, 200, undefined, bob));
+  // To the account that pays the fee.
+  waiting.push(transfer(carol, 0, 300, { account: sponsor, nonce: 0 }, sponsor));
   directory = ingestOf([...simulatedEvents(options), announcement(waiting, 1_900_000_000)], {});
   snapshots = openSnapshots(directory.path);
   app = checkedApp({ snapshots, version: 'test', log: (event) => logged.push(event) });
@@ -201,6 +212,10 @@ test('balances, nonces and the mempool include pending transactions', async () =
   const outbound = { estimated_balance: '-603', pending_balance_outbound: '603' };
   expect(await ok(`${stx}?include_mempool=true`)).toMatchObject(outbound);
   expect(await ok(stx)).not.toHaveProperty('estimated_balance');
+  const sent = { pending_balance_inbound: '0', pending_balance_outbound: '1' };
+  expect(await ok(`v1/address/${carol.address}/stx`)).toMatchObject(sent);
+  const paid = { pending_balance_inbound: '1', pending_balance_outbound: '300' };
+  expect(await ok(`v1/address/${sponsor.address}/stx`)).toMatchObject(paid);
   const nonces = { last_mempool_tx_nonce: 9, last_executed_tx_nonce: null, possible_next_nonce: 10 };
   expect(await ok(`v1/address/${alice.address}/nonces`)).toMatchObject(nonces);
   const { results } = await ok(`v1/address/${bob.address}/mempool`);

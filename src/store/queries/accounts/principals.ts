@@ -15,20 +15,20 @@ export const sql = {
     SELECT 1 AS known FROM principals p JOIN accounts a ON a.principal_id = p.id
      WHERE p.address = ?1 AND a.transactions > 0`,
   balance: query<Stored<'accounts', 'balance'>, [number]>`SELECT balance FROM accounts WHERE principal_id = ?1`,
-  pendingInbound: query<{ amount: string }, [number]>`
-    SELECT m.amount FROM pending_principals q CROSS JOIN mempool_transactions m ON m.tx_id = q.tx_id
-     WHERE q.principal_id = ?1 AND m.recipient_id = ?1 AND m.amount IS NOT NULL`,
-  pendingSent: query<Stored<'mempool_transactions', 'amount' | 'fee'> & { pays: number }, [number]>`
-    SELECT amount, fee, sponsor_id IS NULL AS pays FROM mempool_transactions
-     WHERE state = ${MEMPOOL_STATE.pending} AND sender_id = ?1`,
-  pendingSponsored: query<Stored<'mempool_transactions', 'fee'>, [number]>`
-    SELECT fee FROM mempool_transactions WHERE state = ${MEMPOOL_STATE.pending} AND sponsor_id = ?1`,
+  /** Pending transactions that change the balance of a principal. */
+  pending: query<
+    Stored<'mempool_transactions', 'sender_id' | 'sponsor_id' | 'recipient_id' | 'amount' | 'fee'>,
+    [number]
+  >`
+    SELECT m.sender_id, m.sponsor_id, m.recipient_id, m.amount, m.fee
+      FROM pending_principals q CROSS JOIN mempool_transactions m ON m.tx_id = q.tx_id
+     WHERE q.principal_id = ?1 AND ?1 IN (m.sender_id, m.sponsor_id, m.recipient_id)`,
 };
 
 const NONE: PendingStx = { any: false, inbound: 0n, outbound: 0n };
 
 export function principalQueries(db: Database) {
-  const { account, balance, pendingInbound, pendingSent, pendingSponsored } = statements(db, sql);
+  const read = statements(db, sql);
   const { principalOf } = numbers(db);
   const lockAt = lockQuery(db);
   const states = accountStates(db);
@@ -38,26 +38,24 @@ export function principalQueries(db: Database) {
   function pending(principal: number): PendingStx {
     let inbound = 0n;
     let outbound = 0n;
-    const received = pendingInbound.all(principal);
-    const sent = pendingSent.all(principal);
-    for (const { amount } of received) inbound += BigInt(amount);
-    for (const { amount, fee, pays } of sent) {
-      outbound += BigInt(amount ?? 0) + (pays === 1 ? BigInt(decimalOf(fee)) : 0n);
+    const rows = read.pending.all(principal);
+    for (const { sender_id, sponsor_id, recipient_id, amount, fee } of rows) {
+      if (recipient_id === principal) inbound += BigInt(amount ?? 0);
+      if (sender_id === principal) outbound += BigInt(amount ?? 0);
+      if ((sponsor_id ?? sender_id) === principal) outbound += BigInt(decimalOf(fee));
     }
-    const sponsored = pendingSponsored.all(principal);
-    for (const { fee } of sponsored) outbound += BigInt(decimalOf(fee));
-    return { any: received.length + sent.length + sponsored.length > 0, inbound, outbound };
+    return { any: rows.length > 0, inbound, outbound };
   }
 
   return {
     /** Whether a canonical transaction concerns the principal. */
-    isKnown: (principal: string): boolean => account.get(principal) !== null,
+    isKnown: (principal: string): boolean => read.account.get(principal) !== null,
 
     /** @param nodeAccount the node's answer about an untouched account; null if the index has the account */
     stxBalance(principal: string, nodeAccount: StartingAccount | null = null): StxBalance {
       const principalId = principalOf(principal);
       if (principalId === NOBODY && nodeAccount === null) return { balance: 0n, locked: null, pending: NONE };
-      const row = balance.get(principalId);
+      const row = read.balance.get(principalId);
       const start = nodeAccount ?? startingAccount(principalId);
       return {
         balance: (start?.balance ?? 0n) + (row === null ? 0n : BigInt(decimalOf(row.balance))),
