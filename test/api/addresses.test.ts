@@ -1,6 +1,7 @@
 /** The v1 and v2 routes of addresses and tokens over a simulated chain: answers, errors and deprecation headers. */
 import { Database } from 'bun:sqlite';
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import { nakamotoCoinbase } from '../../src/devnet/transaction.ts';
 import type { ApiEvent } from '../../src/http/errors.ts';
 import { indexPath } from '../../src/store/files/database.ts';
 import { openSnapshots, type Snapshots } from '../../src/store/read/snapshots.ts';
@@ -15,6 +16,7 @@ import {
   carol,
   drop,
   block as madeBlock,
+  signed,
   sponsor,
   transfer,
 } from '../support/events/handmade.ts';
@@ -38,7 +40,7 @@ let token: { asset: string; address: string };
 beforeAll(() => {
   const options = { seed: 5, blocks: BLOCKS, accounts: 10, transactionsPerBlock: 8 };
   const waiting = [5, 6, 9].map((nonce) => transfer(alice, nonce, 200, undefined, bob));
-  // To the account that pays the fee.
+  // The recipient also pays the fee.
   waiting.push(transfer(carol, 0, 300, { account: sponsor, nonce: 0 }, sponsor));
   directory = ingestOf([...simulatedEvents(options), announcement(waiting, 1_900_000_000)], {});
   snapshots = openSnapshots(directory.path);
@@ -220,6 +222,14 @@ test('balances, nonces and the mempool include pending transactions', async () =
   expect(await ok(`v1/address/${alice.address}/nonces`)).toMatchObject(nonces);
   const { results } = await ok(`v1/address/${bob.address}/mempool`);
   expect(results.map(({ nonce }) => nonce).sort()).toEqual([5, 6, 9]);
+});
+
+test('a pending coinbase changes nothing in the balance of its recipient', async () => {
+  const coinbase = signed(alice, 0, 0, nakamotoCoinbase(new Uint8Array(32), bob.address, new Uint8Array(80)));
+  const { json } = testApp(memoryIndex([madeBlock(null, 'first').event, announcement([coinbase])]));
+  const balanceOf = async (address: string) => (await json(`/extended/v3/principals/${address}/balances/stx`)).body;
+  expect(await balanceOf(alice.address)).toMatchObject({ mempool: {} });
+  expect(await balanceOf(bob.address)).toMatchObject({ mempool: null });
 });
 
 test("a sponsor's list contains the sponsored transaction, without transfers", async () => {

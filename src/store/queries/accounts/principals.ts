@@ -22,7 +22,8 @@ export const sql = {
   >`
     SELECT m.sender_id, m.sponsor_id, m.recipient_id, m.amount, m.fee
       FROM pending_principals q CROSS JOIN mempool_transactions m ON m.tx_id = q.tx_id
-     WHERE q.principal_id = ?1 AND ?1 IN (m.sender_id, m.sponsor_id, m.recipient_id)`,
+     WHERE q.principal_id = ?1
+       AND (m.sender_id = ?1 OR m.sponsor_id = ?1 OR (m.recipient_id = ?1 AND m.amount IS NOT NULL))`,
 };
 
 const NONE: PendingStx = { any: false, inbound: 0n, outbound: 0n };
