@@ -104,6 +104,9 @@ const lacksCommand = (first: string | undefined): boolean =>
 const isCommand = (name: string): boolean =>
   groups.some(([, commands]) => commands.some((command) => command.name === name));
 
+/** Whether the word after `help` names no command. Commander would print the program's help instead of an error. */
+const isUnknown = (name: string): boolean => name !== 'help' && !name.startsWith('-') && !isCommand(name);
+
 /** Runs the default command. A name of a command after options is an argument, and this command takes none. */
 function runDefault(args: readonly string[]): Promise<unknown> {
   const program = createProgram(DEFAULT_COMMAND);
@@ -126,8 +129,7 @@ function runDefault(args: readonly string[]): Promise<unknown> {
  * @throws OperatorError, or CommanderError after help or the version was printed
  */
 export async function runProgram(args: readonly string[]): Promise<void> {
-  const [first, name = '-'] = args;
-  // Commander prints the help of the program for a mistyped name. As a command, it is reported.
-  if (first === 'help' && name !== 'help' && !name.startsWith('-') && !isCommand(name)) return runProgram([name]);
-  await (lacksCommand(args[0]) ? runDefault(args) : createProgram(args[0]).parseAsync(args, { from: 'user' }));
+  const [first, name] = args;
+  if (first === 'help' && name !== undefined && isUnknown(name)) return runProgram([name]);
+  await (lacksCommand(first) ? runDefault(args) : createProgram(first).parseAsync(args, { from: 'user' }));
 }
