@@ -1,7 +1,6 @@
 /** State of a server, its last hour, and the hosts of its cluster. Stackside's own routes. */
 
 import { type Static, Type } from '@sinclair/typebox';
-import { notFound } from '../../http/errors.ts';
 import { HistoryFrom } from '../../http/history.ts';
 import { type Access, route, WITHOUT_INDEX } from '../../http/route.ts';
 import { serverStates } from '../server-state.ts';
@@ -210,28 +209,6 @@ export const ServerStatus = named('ServerStatus', {
 
 export type ServerStatus = Static<typeof ServerStatus>;
 
-/** The route of the server's status. @param status reads it; null in tests of single routes */
-export const serverStatus = (status: (() => Promise<ServerStatus>) | null) => [
-  route({
-    path: '/stackside/v1/status',
-    operationId: 'getServerStatus',
-    summary: 'State of this server',
-    description:
-      'Returns the state of this server: heights of its index and of the node, events from the node, memory and disk.',
-    tag: 'Stackside',
-    notFound: 'Status not found',
-    response: ServerStatus,
-    ...WITHOUT_INDEX,
-    // As for /ready: `stackside status` and `doctor` have no read key.
-    cost: 0,
-    mainThread: true,
-    handle: async () => {
-      if (status === null) throw notFound("Status not found: this process doesn't have one");
-      return status();
-    },
-  }),
-];
-
 const values = (description: string) => Type.Array(Type.Number(), { description });
 const gaps = (description: string) => Type.Array(nullable(Type.Number()), { description });
 
@@ -251,22 +228,42 @@ export const ServerHistory = named('ServerHistory', {
 
 export type ServerHistory = Static<typeof ServerHistory>;
 
-/** The route of the last hour. @param history reads the recorded values; null if nothing records (in tests of single routes) */
-export const serverHistory = (history: (() => ServerHistory) | null) => [
-  route({
-    path: '/stackside/v1/history',
-    operationId: 'getServerHistory',
-    summary: 'The last hour of this server',
-    description:
-      'Returns the server’s activity in each ten seconds of the last hour: events, requests, deliveries, memory and processor time. The figures are kept in memory and start over with each start of the server.',
-    tag: 'Stackside',
-    notFound: 'History not found',
-    response: ServerHistory,
-    ...WITHOUT_INDEX,
-    mainThread: true,
-    handle: () => {
-      if (history === null) throw notFound('History not found: this process records none');
-      return history();
-    },
-  }),
-];
+/** The state and the last hour of the running server. */
+export interface ServerReadings {
+  status(): Promise<ServerStatus>;
+  history(): ServerHistory;
+}
+
+const family = { tag: 'Stackside', ...WITHOUT_INDEX, mainThread: true } as const;
+
+/** The routes of the server's status and of its last hour. @param server null in an API thread, which forwards requests */
+export function serverRoutes(server: ServerReadings | null) {
+  function readings(): ServerReadings {
+    if (server === null) throw new Error('an API thread forwards requests for the state of the server');
+    return server;
+  }
+  return [
+    route({
+      ...family,
+      path: '/stackside/v1/status',
+      operationId: 'getServerStatus',
+      summary: 'State of this server',
+      description:
+        'Returns the state of this server: heights of its index and of the node, events from the node, memory and disk.',
+      response: ServerStatus,
+      // As for /ready: `stackside status` and `doctor` have no read key.
+      cost: 0,
+      handle: () => readings().status(),
+    }),
+    route({
+      ...family,
+      path: '/stackside/v1/history',
+      operationId: 'getServerHistory',
+      summary: 'The last hour of this server',
+      description:
+        'Returns the server’s activity in each ten seconds of the last hour: events, requests, deliveries, memory and processor time. The figures are kept in memory and start over with each start of the server.',
+      response: ServerHistory,
+      handle: () => readings().history(),
+    }),
+  ];
+}

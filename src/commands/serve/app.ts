@@ -15,18 +15,17 @@ import { directories } from '../../api/stackside/directories.ts';
 import { forks } from '../../api/stackside/forks.ts';
 import { principalHistory } from '../../api/stackside/principal-history.ts';
 import { searches } from '../../api/stackside/search.ts';
-import { type ServerHistory, type ServerStatus, serverHistory, serverStatus } from '../../api/stackside/server.ts';
+import { type ServerReadings, serverRoutes } from '../../api/stackside/server.ts';
 import { stakingRewards } from '../../api/stackside/staking-rewards.ts';
 import { type SystemApi, systemRoutes } from '../../api/stackside/system.ts';
 import { tokenLists } from '../../api/stackside/token-lists.ts';
 import { mempoolState, rawTransactions } from '../../api/stackside/transactions.ts';
-import { status, statusRedirects } from '../../api/status.ts';
+import { info, status, statusRedirects } from '../../api/status.ts';
 import { addressBalances, addressTransactions, addressTransfers } from '../../api/v1/addresses.ts';
 import { blocks as blocksV1, blockTransactions, microblocks } from '../../api/v1/blocks.ts';
 import { burnRewards } from '../../api/v1/burn-rewards.ts';
 import { contracts as contractsV1 } from '../../api/v1/contracts.ts';
 import { faucetRoutes } from '../../api/v1/faucets.ts';
-import { info } from '../../api/v1/info.ts';
 import { feeRate, mempool as mempoolV1 } from '../../api/v1/mempool.ts';
 import { search } from '../../api/v1/search.ts';
 import { stacking, stackingRedirects } from '../../api/v1/stacking.ts';
@@ -124,11 +123,6 @@ export interface ApiOptions extends MainThreadParts {
   addressOf: AddressOf;
 }
 
-export interface ServerReadings {
-  status(): Promise<ServerStatus>;
-  history(): ServerHistory;
-}
-
 type ResourceOptions = Pick<
   ApiOptions,
   'version' | 'clock' | 'faucets' | 'server' | 'asksAboutTokens' | 'namesContract'
@@ -186,8 +180,7 @@ export const resources = (options: ResourceOptions): readonly (readonly Route[])
   directories,
   bnsNames(options.namesContract),
   rawTransactions,
-  serverStatus(options.server?.status ?? null),
-  serverHistory(options.server?.history ?? null),
+  serverRoutes(options.server),
   principalHistory,
   stakingRewards,
   contractSearch,

@@ -2,7 +2,7 @@
 import { AggregatorRegistry, type MetricValue, type Registry } from 'prom-client';
 import type { Operations } from '../../api/operations.ts';
 import type { StateReadings } from '../../api/server-state.ts';
-import type { ServerHistory, ServerStatus } from '../../api/stackside/server.ts';
+import type { ServerHistory, ServerReadings, ServerStatus } from '../../api/stackside/server.ts';
 import type { AlertsState, SystemState } from '../../api/stackside/system.ts';
 import type { Clock } from '../../base/clock.ts';
 import { OperatorError } from '../../base/errors.ts';
@@ -21,7 +21,6 @@ import { isWhole, lowestWholeHeight, type ValueIndex } from '../../store/model/c
 import { NoSnapshotError } from '../../store/model/read-errors.ts';
 import { serverVersion } from '../cli/this-program.ts';
 import type { ThreadMetrics } from './api-threads.ts';
-import type { ServerReadings } from './app.ts';
 import type { ServerContext, ServerOperations } from './server-context.ts';
 
 const nodeHeightOf = async (node: NodeRpc): Promise<number | null> => (await infoOrNull(node))?.height ?? null;

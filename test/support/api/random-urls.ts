@@ -4,7 +4,7 @@ import type { Prng } from '../../../src/devnet/prng.ts';
 
 /** Routes that only a process which accepts events answers: of the server itself. */
 export const isOfOperator = ({ path }: GetRoute): boolean =>
-  /^\/stackside\/v1\/(system|log|inspections|hosts|alerts|sql)\b/.test(path);
+  /^\/stackside\/v1\/(alerts|history|hosts|inspections|log|sql|status|system)\b/.test(path);
 
 /** The part of a JSON schema that tests use. */
 export interface Schema {
