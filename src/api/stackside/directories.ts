@@ -1,4 +1,6 @@
-/** Directories of contracts, tokens and names, and single tokens and names in full. Stackside's own routes. */
+/**
+ * Directories of contracts, tokens and names, lists of a whole token, and single tokens and names in full. Stackside's own routes.
+ */
 import { type TSchema, Type } from '@sinclair/typebox';
 import { dayIn, dayText } from '../../base/utc-time.ts';
 import { assetContractOf } from '../../codec/address.ts';
@@ -6,34 +8,56 @@ import { clarityValueOf } from '../../codec/clarity.ts';
 import { toHex } from '../../codec/hex.ts';
 import { requireFound } from '../../http/errors.ts';
 import { chainTip, chainTipAndAttachments, chainTipAndTokens } from '../../http/etag.ts';
-import { cursorList, cursorQuery, listOf, PageWithoutTotal, UncountedCursorPage } from '../../http/pagination.ts';
+import {
+  cursorList,
+  cursorQuery,
+  listOf,
+  OffsetPage,
+  offsetPage,
+  offsetQuery,
+  PageWithoutTotal,
+  UncountedCursorPage,
+} from '../../http/pagination.ts';
 import { InvalidValue } from '../../http/parameters.ts';
 import { type Route, route } from '../../http/route.ts';
 import type { ListedContract } from '../../store/model/contract.ts';
 import type { ListedName } from '../../store/model/name.ts';
-import type { FtListing, NftListing } from '../../store/model/token.ts';
+import type { FtListing, FtTransfer, NftListing, NftMint } from '../../store/model/token.ts';
 import { SIPS } from '../metadata.ts';
 import { example } from '../shared/examples/examples.ts';
 import {
+  Amount,
   ClarityPair,
   clarity,
   Decimals,
+  EventPosition,
+  eventPosition,
   exactDecimals,
   fields,
   Hash,
   Height,
   IsoTime,
   isoTime,
+  loadUnit,
   named,
   nullable,
   object,
   Principal,
   SignedAmount,
   TokenSymbol,
+  type Unit,
   UnixTime,
   words,
 } from '../shared/fields.ts';
-import { NftAssetParameter, OwnNftValueParameter, textParameter } from '../shared/parameters.ts';
+import {
+  AssetParameter,
+  inOrder,
+  NftAssetParameter,
+  OwnNftValueParameter,
+  parseWindow,
+  textParameter,
+  windowQuery,
+} from '../shared/parameters.ts';
 
 const tag = 'Stackside';
 const count = Type.Integer({ minimum: 0 });
@@ -135,6 +159,30 @@ const [Name, name] = object<ListedName>('ListedName')({
   ],
 });
 
+const [Mint, mint] = object<NftMint>('NftMint')({
+  value: [ClarityPair, ({ event }) => clarity(event.value)],
+  recipient: [nullable(Type.String(), { description: 'Recipient of the mint' }), ({ event }) => event.recipient],
+  owner: [
+    nullable(Type.String(), { description: 'Present owner; null for a token that was burnt' }),
+    ({ owner }) => owner,
+  ],
+  transaction: [EventPosition, ({ txId, event }) => eventPosition({ txId, eventIndex: event.index })],
+});
+
+const end = (description: string) => nullable(Type.String(), { description });
+
+const [Transfer, transfer] = object<FtTransfer, [Unit]>('FoundFtTransfer')({
+  block_height: [Height, ({ block }) => block.height],
+  time: [IsoTime, ({ block }) => isoTime(block.time)],
+  tx_id: [Hash, ({ txId }) => toHex(txId)],
+  event_index: [Type.Integer({ minimum: 0 }), ({ eventIndex }) => eventIndex],
+  sender: [end('Null for a mint'), ({ sender }) => sender],
+  recipient: [end('Null for a burn'), ({ recipient }) => recipient],
+  amount: [Amount, ({ amount }) => amount],
+  symbol: [nullable(TokenSymbol), (_, { symbol }) => symbol],
+  decimals: [nullable(Decimals), (_, { decimals }) => decimals],
+});
+
 const NEVER_MINTED = 'Token not found: it was never minted';
 const NO_NAME = 'Name not found';
 
@@ -154,6 +202,43 @@ const tokenFamily = { tag, query: tokenQuery, history: 'whole' } as const;
 const nameFamily = { tag, etag: chainTipAndAttachments, history: 'whole' } as const;
 
 export const directories: readonly Route[] = [
+  route({
+    path: '/stackside/v1/tokens/ft/{asset_identifier}/transfers',
+    operationId: 'getTokenTransfers',
+    summary: 'Transfers of a fungible token',
+    description: 'Returns the transfers, mints and burns of a fungible token by all principals.',
+    tag,
+    params: { asset_identifier: AssetParameter },
+    query: { ...cursorQuery, ...windowQuery },
+    response: UncountedCursorPage(Transfer),
+    etag: chainTipAndTokens,
+    history: 'since',
+    handle: ({ params: { asset_identifier: asset }, query, read }) => {
+      const { order = 'desc' } = query;
+      const heights = read.chain.heightsOf(parseWindow(query));
+      const list = cursorList(inOrder(`token-transfers ${asset}`, order), query);
+      const page = read.transfers.ftOfAsset(asset, order, heights, ...list.start);
+      const unit = loadUnit(read, asset);
+      return list.page(page, (item) => transfer(item, unit));
+    },
+  }),
+  route({
+    path: '/stackside/v1/tokens/nft/{asset_identifier}/mints',
+    operationId: 'getCollectionMints',
+    summary: 'Tokens of a collection',
+    description:
+      'Returns the mints of a non-fungible token, newest first: the tokens of a collection, including tokens that were burnt later.',
+    tag,
+    params: { asset_identifier: NftAssetParameter },
+    query: offsetQuery({ maximum: 200, default: 50 }),
+    response: OffsetPage(Mint),
+    etag: chainTip,
+    history: 'since',
+    handle: ({ params: { asset_identifier }, query, read }) => {
+      const page = read.tokenLists.nftMints(asset_identifier, query.limit, query.offset, false);
+      return offsetPage(query, page, mint);
+    },
+  }),
   route({
     path: '/stackside/v1/contracts',
     operationId: 'getContracts',

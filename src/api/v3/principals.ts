@@ -3,9 +3,9 @@ import { Type } from '@sinclair/typebox';
 import { exactNumber } from '../../base/json.ts';
 import { toHex } from '../../codec/hex.ts';
 import { principalAndMempool, principal as principalTag, transaction } from '../../http/etag.ts';
-import { requireTransactions, withUntouched } from '../../http/history.ts';
+import { requireTransactions, requireWholeHistory, withUntouched } from '../../http/history.ts';
 import { serializedRows } from '../../http/json.ts';
-import { CursorPage, cursorList, cursorQuery } from '../../http/pagination.ts';
+import { CursorPage, cursorList, cursorQuery, listOf } from '../../http/pagination.ts';
 import { route } from '../../http/route.ts';
 import {
   MAX_NONCES,
@@ -18,16 +18,32 @@ import { exactOrNull } from '../shared/address.ts';
 import {
   Amount,
   Asset,
+  Decimals,
   fields,
   Hash,
   Height,
+  loadUnit,
+  named,
   nullable,
   object,
   SignedAmount,
+  TokenSymbol,
   Uint64,
   words,
 } from '../shared/fields.ts';
-import { AddressParameter, AssetParameter, NftAssetParameter, PrincipalParameter, TxId } from '../shared/parameters.ts';
+import {
+  AddressParameter,
+  AssetParameter,
+  listField,
+  MAX_SUBJECTS,
+  NftAssetParameter,
+  PrincipalParameter,
+  ResultsAtTip,
+  readPrincipals,
+  TxId,
+  texts,
+  tipOf,
+} from '../shared/parameters.ts';
 import { FtBalance, ftBalance, NftInstance, nftInstance } from './tokens.ts';
 import { PendingSummary, pendingRows, TransactionSummary, transactionSummary } from './transaction.ts';
 
@@ -56,7 +72,7 @@ const [PendingChange, pendingChange] = object<StoredStxBalance>()({
 });
 
 /** A principal's STX balance, in micro-STX. */
-export const [StxBalance, stxBalance] = object<StoredStxBalance>('StxBalance')({
+const [StxBalance, stxBalance] = object<StoredStxBalance>('StxBalance')({
   balance: [Amount, ({ balance }) => String(balance)],
   available: [
     Type.String({ pattern: '^-?[0-9]+$', description: 'Balance less the locked amount, in micro-STX' }),
@@ -65,6 +81,8 @@ export const [StxBalance, stxBalance] = object<StoredStxBalance>('StxBalance')({
   locked: [nullable(Lock), ({ locked }) => (locked === null ? null : lock(locked))],
   mempool: [nullable(PendingChange), (balance) => (balance.pending.any ? pendingChange(balance) : null)],
 });
+
+export { stxBalance };
 
 /** Nonces of an address. A nonce above 2^53 keeps all digits. */
 const [Nonces, nonces] = object<StoredNonces>('Nonces')({
@@ -285,6 +303,62 @@ export const balanceChanges = [
       requireTransactions(read, query.tx_id);
       const list = cursorList(balanceChangesList(principal, query.tx_id), query);
       return list.page(read.principals.balanceChanges(principal, query.tx_id, ...list.start), transactionBalanceChange);
+    },
+  }),
+];
+
+const MAX_TOKENS = 20;
+
+const MeasuredFtBalance = named('MeasuredFtBalance', {
+  ...FtBalance.properties,
+  symbol: nullable(TokenSymbol),
+  decimals: nullable(Decimals),
+});
+const PrincipalBalances = named('PrincipalBalances', {
+  principal: Type.String(),
+  stx: StxBalance,
+  fungible_tokens: Type.Array(MeasuredFtBalance),
+});
+const readTokens = listField('fungible_tokens', AssetParameter);
+
+/** Balances of several principals from one snapshot. Stackside's own route. */
+export const balancesOfMany = [
+  route({
+    method: 'POST',
+    path: '/stackside/v1/principals/balances',
+    operationId: 'getBalancesOfPrincipals',
+    summary: 'Balances of several principals',
+    description:
+      'Returns the STX balances of up to 50 principals, and on request their balances of up to 20 fungible tokens, in the order of the request. All are from one state of the chain. Unknown principals have balances of zero.',
+    tag: 'Stackside',
+    body: Type.Object(
+      {
+        principals: texts('Standard addresses and contract identifiers', { minItems: 1, maxItems: MAX_SUBJECTS }),
+        fungible_tokens: Type.Optional(
+          texts('Asset identifiers of the fungible tokens to return balances of', { maxItems: MAX_TOKENS }),
+        ),
+      },
+      { additionalProperties: false },
+    ),
+    response: listOf(ResultsAtTip, PrincipalBalances),
+    etag: null,
+    history: 'account',
+    handle: ({ body, read, askAccount }) => {
+      const principals = readPrincipals(body.principals);
+      const tokens = readTokens(body.fungible_tokens ?? []);
+      if (tokens.length > 0) requireWholeHistory(read);
+      return withUntouched(read, principals, askAccount, (untouched) => {
+        const units = tokens.map((asset) => loadUnit(read, asset));
+        const balancesOf = (principal: string, place: number) => ({
+          principal,
+          stx: stxBalance(read.principals.stxBalance(principal, untouched[place])),
+          fungible_tokens: tokens.map((asset, index) => ({
+            ...ftBalance({ asset, balance: read.principals.ftBalance(principal, asset) }),
+            ...units[index]!,
+          })),
+        });
+        return { ...tipOf(read), results: principals.map(balancesOf) };
+      });
     },
   }),
 ];

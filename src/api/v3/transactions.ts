@@ -5,7 +5,7 @@ import { toHex } from '../../codec/hex.ts';
 import { requireFound } from '../../http/errors.ts';
 import { block, chainTip, mempool as mempoolTag, transaction } from '../../http/etag.ts';
 import { MaybeSerialized } from '../../http/json.ts';
-import { CursorPage, cursorList, cursorQuery, UncountedCursorPage } from '../../http/pagination.ts';
+import { CursorPage, cursorList, cursorQuery, listOf, UncountedCursorPage } from '../../http/pagination.ts';
 import { route } from '../../http/route.ts';
 import type { TransactionEvent as StoredTransactionEvent } from '../../store/model/transaction.ts';
 import { type EventOf, type EventsBy, LoggedValue, loggedValue, unknownEvent } from '../shared/event.ts';
@@ -14,6 +14,7 @@ import {
   ClarityPair,
   clarity,
   fields,
+  Hash,
   Height,
   Memo,
   memo,
@@ -31,10 +32,15 @@ import {
   ContractParameter,
   includeQuery,
   inOrder,
+  listField,
+  MAX_SUBJECTS,
   PrincipalParameter,
   parseWindow,
+  ResultsAtTip,
   TransactionTypes,
   TxId,
+  texts,
+  tipOf,
   windowQuery,
 } from '../shared/parameters.ts';
 import { Status } from '../shared/transaction-parts.ts';
@@ -362,6 +368,45 @@ export const mempool = [
     handle: async ({ params: { block: number }, query: { limit }, read }) => {
       const page = await read.mempool.inProjectedBlock(number, limit);
       return { total: page.total, results: page.items.map(pendingSummary) };
+    },
+  }),
+];
+
+const AskedTransaction = named('AskedTransaction', { tx_id: Hash, transaction: nullable(FoundTransaction) });
+
+const readTxIds = listField('tx_ids', TxId);
+
+/** Several transactions from one snapshot. Stackside's own route. */
+export const manyTransactions = [
+  route({
+    method: 'POST',
+    path: '/stackside/v1/transactions/multiple',
+    operationId: 'getManyTransactions',
+    summary: 'Several transactions',
+    description:
+      'Returns up to 50 transactions, in the order of the request, whether they are mined, pending or dropped. All are from one state of the chain. `transaction` is null for an unknown id. Large parts are returned only if `include` names them.',
+    tag: 'Stackside',
+    body: Type.Object(
+      {
+        tx_ids: texts('Transaction ids, with or without 0x', { minItems: 1, maxItems: MAX_SUBJECTS }),
+        include: Type.Optional(
+          Type.Array(words(...includable), { description: 'Optional parts to return', uniqueItems: true }),
+        ),
+      },
+      { additionalProperties: false },
+    ),
+    response: listOf(ResultsAtTip, AskedTransaction),
+    etag: null,
+    history: 'since',
+    handle: ({ body: { tx_ids, include = [] }, read }) => {
+      const toResult = (id: Uint8Array) => {
+        const transaction = read.transactions.find(id);
+        return {
+          tx_id: toHex(id),
+          transaction: transaction === undefined ? null : fullTransaction(transaction, include),
+        };
+      };
+      return { ...tipOf(read), results: readTxIds(tx_ids).map(toResult) };
     },
   }),
 ];

@@ -8,17 +8,15 @@ import { metadataRoutes } from '../../api/metadata.ts';
 import { names, namesOfAddress, namespaces } from '../../api/names/names.ts';
 import { type Operations, operationRoutes } from '../../api/operations.ts';
 import answers from '../../api/shared/examples/answers.json' with { type: 'json' };
-import { blockSeries } from '../../api/stackside/block-series.ts';
+import { blocksAndForks } from '../../api/stackside/blocks.ts';
 import { bnsNames } from '../../api/stackside/bns-names.ts';
 import { contractSearch } from '../../api/stackside/contract-search.ts';
 import { directories } from '../../api/stackside/directories.ts';
-import { forks } from '../../api/stackside/forks.ts';
 import { principalHistory } from '../../api/stackside/principal-history.ts';
 import { searches } from '../../api/stackside/search.ts';
 import { type ServerReadings, serverRoutes } from '../../api/stackside/server.ts';
 import { stakingRewards } from '../../api/stackside/staking-rewards.ts';
 import { type SystemApi, systemRoutes } from '../../api/stackside/system.ts';
-import { tokenLists } from '../../api/stackside/token-lists.ts';
 import { mempoolState, rawTransactions } from '../../api/stackside/transactions.ts';
 import { info, status, statusRedirects } from '../../api/status.ts';
 import { addressBalances, addressTransactions, addressTransfers } from '../../api/v1/addresses.ts';
@@ -37,12 +35,17 @@ import { blocks as blocksV2, burnBlocks } from '../../api/v2/blocks.ts';
 import { mempoolFees } from '../../api/v2/mempool.ts';
 import { poxCycles, poxTransactions } from '../../api/v2/pox-cycles.ts';
 import { contractRoutes } from '../../api/v2/smart-contracts.ts';
-import { manySubjects } from '../../api/v3/many-subjects.ts';
-import { balanceChanges, balances, principals } from '../../api/v3/principals.ts';
+import { balanceChanges, balances, balancesOfMany, principals } from '../../api/v3/principals.ts';
 import { smartContracts } from '../../api/v3/smart-contracts.ts';
 import { staking } from '../../api/v3/staking.ts';
 import { tokens } from '../../api/v3/tokens.ts';
-import { blocks, mempool, search as transactionSearch, transactions } from '../../api/v3/transactions.ts';
+import {
+  blocks,
+  manyTransactions,
+  mempool,
+  search as transactionSearch,
+  transactions,
+} from '../../api/v3/transactions.ts';
 import { transfers } from '../../api/v3/transfers.ts';
 import type { Clock } from '../../base/clock.ts';
 import { atMost, type Turns } from '../../base/turns.ts';
@@ -172,11 +175,9 @@ export const resources = (options: ResourceOptions): readonly (readonly Route[])
   burnRewards,
   poxCycles,
   poxTransactions,
-  blockSeries,
-  forks,
+  blocksAndForks,
   mempoolState,
   searches(options.namesContract),
-  tokenLists,
   directories,
   bnsNames(options.namesContract),
   rawTransactions,
@@ -185,7 +186,8 @@ export const resources = (options: ResourceOptions): readonly (readonly Route[])
   stakingRewards,
   contractSearch,
   transactionSearch,
-  manySubjects,
+  balancesOfMany,
+  manyTransactions,
   metadataRoutes(options.version, options.asksAboutTokens),
 ];
 
