@@ -100,15 +100,6 @@ test('the accounts with the highest fees are in blocks, with any number of accou
   expect(read).toBeLessThan(3 * PROJECTED);
 });
 
-test("a transaction that others wait for is read although its fee is lower than the read ones'", async () => {
-  // Each account has two: the first offers the least of all, and the second the most.
-  const [sender, nonce] = [`1000 + iif(n > ${HOSTILE / 2}, n - ${HOSTILE / 2}, n)`, `n > ${HOSTILE / 2}`];
-  const { found: result, rows: read } = await projectFlooded(sender, nonce, projection);
-  expect(result.considered).toBe(2 * PROJECTED);
-  expect(result.places.size).toBe(2 * PROJECTED);
-  expect(read).toBeLessThan(8 * PROJECTED);
-});
-
 test('requests for one state of the mempool share a projection, however many they are', async () => {
   const { found: result, rows: read } = await projectFlooded('1000 + n', '0', projection, { projected: PROJECTED }, 20);
   expect(result.places.size).toBe(PROJECTED);

@@ -25,7 +25,7 @@ const HIGHEST_FEE = '~';
 /** Bytes greater than every transaction id. */
 const LAST_ID = new Uint8Array(33).fill(0xff);
 
-/** Maximum number of transactions in a projection, highest fees first, and of added transactions with earlier nonces. */
+/** Maximum number of transactions in a projection, highest fees first. */
 const MAX_PROJECTED = 20_000;
 /** Reads at most this many times as many transactions, since one account may have many with nonces that don't fit yet. */
 const READ_FACTOR = 5;
@@ -44,11 +44,12 @@ export const sql = {
   byFee: query<CandidateRow, [string, Uint8Array, number]>`
     ${pendingRows} AND (m.fee, m.tx_id) < (?1, ?2) ORDER BY m.fee DESC, m.tx_id DESC LIMIT ?3`,
   byId: query<CandidateRow, [Uint8Array]>`${pendingRows} AND m.tx_id = ?1`,
-  ofSender: query<CandidateRow, [number, number, number, number]>`
-    ${pendingRows} AND m.sender_id = ?1 AND m.nonce >= ?2 AND m.nonce < ?3 ORDER BY m.nonce LIMIT ?4`,
-  ofSponsor: query<CandidateRow, [number, number, number, number]>`
-    ${pendingRows} AND m.sponsor_id = ?1 AND m.sponsor_nonce >= ?2 AND m.sponsor_nonce < ?3
-     ORDER BY m.sponsor_nonce LIMIT ?4`,
+  ofSender: query<Pick<CandidateRow, 'tx_id'>, [number, number]>`
+    SELECT tx_id FROM mempool_transactions
+     WHERE state = ${MEMPOOL_STATE.pending} AND sender_id = ?1 AND nonce = ?2 LIMIT 1`,
+  ofSponsor: query<Pick<CandidateRow, 'tx_id'>, [number, number]>`
+    SELECT tx_id FROM mempool_transactions
+     WHERE state = ${MEMPOOL_STATE.pending} AND sponsor_id = ?1 AND sponsor_nonce = ?2 LIMIT 1`,
   account: query<{ last: number; balance: string | null; locks: number }, [number]>`
     SELECT ${lastNonceIn('transactions WHERE nonce IS NOT NULL', 'transactions WHERE true')} AS last,
            (SELECT balance FROM accounts WHERE principal_id = ?1) AS balance,
@@ -92,19 +93,6 @@ interface AccountAtTip {
 /** An account of the whole chain before the first block. */
 const NO_ACCOUNT: StartingAccount = { balance: 0n, locked: 0n, unlockHeight: 0, nonce: 0n };
 
-/** The highest nonce of each account that some candidates spend, and all that they spend. */
-function spentBy(candidates: Iterable<Candidate>) {
-  const highest = new Map<number, number>();
-  const spent = new Set<string>();
-  for (const { spends } of candidates) {
-    for (const { account, nonce } of spends) {
-      highest.set(account, Math.max(highest.get(account) ?? 0, nonce));
-      spent.add(`${account} ${nonce}`);
-    }
-  }
-  return { highest, isSpent: (account: number, nonce: number): boolean => spent.has(`${account} ${nonce}`) };
-}
-
 /** Whether a miner may reach a nonce soon: it is an exact number, and not far above the next nonce. */
 const isNear = (nonce: number, next: number | null): boolean =>
   Number.isSafeInteger(nonce) && (next === null || (nonce >= next && nonce < next + MAX_CHAINED));
@@ -139,8 +127,8 @@ export function sharedProjection() {
 }
 
 /**
- * The projection of the mempool. It reads a bounded number of rows: the transactions with the highest fees, the transactions
- * that their accounts must send first, a row of each account, and some calls of each called function.
+ * The projection of the mempool. It reads a bounded number of rows: the transactions with the highest fees, a row of each
+ * account, and some calls of each called function.
  * @param shared the last projection of the file
  * @param maxRows maximum number of transactions in a projection; tests use fewer than the default
  */
@@ -153,7 +141,6 @@ export function mempoolProjection(
 ) {
   const { byFee, byId, ofSender, ofSponsor, account: accountOf, cost } = statements(db, sql);
   const { addressOf } = numbers(db);
-  const byAccount = [ofSender, ofSponsor];
   const total = pendingCount(db);
   const version = mempool.version.prepared(db);
   const itemAt = pendingMeetingSql.byId.prepared(db);
@@ -237,7 +224,7 @@ export function mempoolProjection(
     const pause = turns.longWork();
     const accounts = accountsAtTip();
     const estimateOf = costEstimates();
-    const candidates = new Map<string, Candidate>();
+    const candidates: Candidate[] = [];
     const counts = { read: 0, byBalance: 0, estimated: 0 };
 
     function take(row: CandidateRow): void {
@@ -248,43 +235,17 @@ export function mempoolProjection(
         return;
       }
       if (estimateOf(row) !== null) counts.estimated += 1;
-      candidates.set(row.tx_id.toHex(), candidateOf(row, estimateOf));
+      candidates.push(candidateOf(row, estimateOf));
     }
 
-    /** Takes the transactions with the highest fees. @returns whether these are all */
-    async function takeHighestFees(): Promise<boolean> {
-      let last: Pick<CandidateRow, 'fee' | 'tx_id'> | undefined = { fee: HIGHEST_FEE, tx_id: LAST_ID };
-      while (candidates.size < maxRows && counts.read < READ_FACTOR * maxRows) {
-        const rows: CandidateRow[] = byFee.all(last.fee, last.tx_id, BATCH);
-        for (const row of rows) take(row);
-        last = rows.at(-1);
-        if (last === undefined) return true;
-        await pause();
-      }
-      return false;
+    let last: Pick<CandidateRow, 'fee' | 'tx_id'> | undefined = { fee: HIGHEST_FEE, tx_id: LAST_ID };
+    while (last !== undefined && candidates.length < maxRows && counts.read < READ_FACTOR * maxRows) {
+      const rows: CandidateRow[] = byFee.all(last.fee, last.tx_id, BATCH);
+      for (const row of rows) take(row);
+      last = rows.at(-1);
+      await pause();
     }
-
-    /** Takes up to `maxRows` transactions that must come before the candidates of their accounts. */
-    async function takeEarlierNonces(): Promise<void> {
-      const { highest, isSpent } = spentBy(candidates.values());
-      let remaining = maxRows;
-      for (const [account, last] of highest) {
-        let nonce = accounts(account).nextNonce ?? last;
-        while (nonce < last && isSpent(account, nonce)) nonce += 1;
-        if (nonce >= last) continue;
-        for (const statement of byAccount) {
-          const rows = statement.all(account, nonce, last, Math.min(MAX_CHAINED, remaining));
-          remaining -= rows.length;
-          for (const row of rows) if (!candidates.has(row.tx_id.toHex())) take(row);
-        }
-        if (remaining <= 0) return;
-        await pause();
-      }
-    }
-
-    // If not all were read, transactions with earlier nonces may be missing, because they offer lower fees.
-    if (!(await takeHighestFees())) await takeEarlierNonces();
-    const projection = await projectionOf([...candidates.values()], (account) => accounts(account).nextNonce, pause);
+    const projection = await projectionOf(candidates, (account) => accounts(account).nextNonce, pause);
     return {
       ...projection,
       total: total(),
@@ -304,8 +265,8 @@ export function mempoolProjection(
     next: number,
     places: CachedProjection['places'],
   ): PendingAwaits | null {
-    const spenders = (earlierNonce: number): CandidateRow[] =>
-      byAccount.flatMap((statement) => statement.all(account, earlierNonce, earlierNonce + 1, 1));
+    const spenders = (earlierNonce: number) =>
+      [ofSender, ofSponsor].flatMap((statement) => statement.all(account, earlierNonce));
     const toAwaits = (earlierNonce: number): PendingAwaits => ({
       for: 'nonce',
       principal: addressOf(account),
