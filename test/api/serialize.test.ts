@@ -1,9 +1,9 @@
 /** Serializers of data that the simulated chain of the examples lacks; docs.test.ts compares all other members and their order. */
 import { describe, expect, test } from 'bun:test';
 import { stxBalance } from '../../src/api/v3/principals.ts';
+import { nftMove, stxTransfer } from '../../src/api/v3/tokens.ts';
 import { fullTransaction, type includable, pendingSummary, transactionSummary } from '../../src/api/v3/transaction.ts';
 import { transactionEvent } from '../../src/api/v3/transactions.ts';
-import { nftMove, stxTransfer } from '../../src/api/v3/transfers.ts';
 import type {
   PendingTransactionDetail,
   SummaryPayload,

@@ -1,6 +1,6 @@
 /** The STX supply, block times and fee rate of v1. */
 import { describe, expect, test } from 'bun:test';
-import { stxText } from '../../src/api/v1/stx-supply.ts';
+import { stxText } from '../../src/api/v1/tokens.ts';
 import { memoryIndex } from '../support/data/memory-index.ts';
 import { alice, block, nodeEvent, receipt, transfer } from '../support/events/handmade.ts';
 import { testApp } from './test-app.ts';

@@ -6,7 +6,7 @@ import { TURN_MS } from '../../src/base/turns.ts';
 import { changeMessages, type FeedEvent, startFeed } from '../../src/live/feed.ts';
 import { createSubscriptions, plainTopic } from '../../src/live/subscriptions.ts';
 import { journalPath } from '../../src/store/files/database.ts';
-import type { Change } from '../../src/store/model/change.ts';
+import type { Change } from '../../src/store/model/block.ts';
 import type { Reader } from '../../src/store/read/index-reader.ts';
 import type { Snapshots } from '../../src/store/read/snapshots.ts';
 import { moveIndex } from '../support/data/data-directory.ts';

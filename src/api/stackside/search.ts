@@ -3,7 +3,7 @@ import { type Static, Type } from '@sinclair/typebox';
 import { assetNameOf, contractNameOf, MAX_ASSET_LENGTH } from '../../codec/address.ts';
 import { toHex } from '../../codec/hex.ts';
 import { type Route, route } from '../../http/route.ts';
-import { foundKinds, matches, type SearchResult } from '../../store/model/search.ts';
+import { foundKinds, matches, type SearchResult } from '../../store/queries/search.ts';
 import { Height, named, nullable, words } from '../shared/fields.ts';
 import { bnsContractOf } from './bns-names.ts';
 

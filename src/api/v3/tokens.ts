@@ -1,17 +1,35 @@
-/** Tokens: supplies, holders and history. */
+/** Tokens: supplies, holders and history; and transfers, mints and burns of a principal, one item per event. */
+
 import { Type } from '@sinclair/typebox';
 import { toHex } from '../../codec/hex.ts';
-import { chainTip } from '../../http/etag.ts';
+import { chainTip, principal as principalTag } from '../../http/etag.ts';
 import { CursorPage, cursorList, cursorQuery } from '../../http/pagination.ts';
 import { route } from '../../http/route.ts';
 import type {
+  Move,
   FtBalance as StoredFtBalance,
+  FtTransfer as StoredFtTransfer,
   Holder as StoredHolder,
   NftInstance as StoredNftInstance,
+  StxTransfer as StoredStxTransfer,
 } from '../../store/model/token.ts';
-import { Amount, ClarityPair, clarity, fields, named, object, Principal, STX_IN_2050 } from '../shared/fields.ts';
-import { AssetParameter, NftAssetParameter, NftValueParameter } from '../shared/parameters.ts';
-import { NftMove, nftMove } from './transfers.ts';
+import {
+  Amount,
+  ClarityPair,
+  clarity,
+  EventPosition,
+  eventPosition,
+  fields,
+  Memo,
+  memo,
+  named,
+  nullable,
+  object,
+  Principal,
+  STX_IN_2050,
+} from '../shared/fields.ts';
+import { AssetParameter, NftAssetParameter, NftValueParameter, PrincipalParameter } from '../shared/parameters.ts';
+import { Block, block } from './transaction.ts';
 
 const asset = fields<{ asset: string }>()({ asset_identifier: [Type.String(), ({ asset }) => asset] });
 
@@ -29,6 +47,30 @@ const [Holder, holder] = object<StoredHolder>('Holder')({
   principal: [Principal, ({ principal }) => principal],
   balance: [Amount, ({ balance }) => balance],
 });
+
+/** The sender of a mint and the recipient of a burn are null. */
+const sides = fields<Move>()({
+  sender: [nullable(Principal), ({ sender }) => sender],
+  recipient: [nullable(Principal), ({ recipient }) => recipient],
+});
+const origin = fields<Move>()({ transaction: [EventPosition, eventPosition], block: [Block, block] });
+
+const [StxTransfer, stxTransfer] = object<StoredStxTransfer>('StxTransfer')({
+  ...sides,
+  amount: [Amount, ({ amount }) => amount],
+  memo: [nullable(Memo), (transfer) => memo(transfer.memo)],
+  ...origin,
+});
+
+const [FtTransfer, ftTransfer] = object<StoredFtTransfer>('FtTransfer')({
+  ...sides,
+  amount: [Amount, ({ amount }) => amount],
+  ...origin,
+});
+
+const [NftMove, nftMove] = object<Move>('NftTransfer')({ ...sides, ...origin });
+
+export { nftMove, stxTransfer };
 
 const StxSupply = named('StxSupply', { total: Amount, projected_total_2050: Amount });
 
@@ -104,6 +146,55 @@ export const tokens = [
     handle: ({ params: { asset_identifier: asset, value }, query, read }) => {
       const list = cursorList(`nft-history ${asset} ${toHex(value)}`, query);
       return list.page(read.transfers.nftHistory(asset, value, ...list.start), nftMove);
+    },
+  }),
+];
+
+const transferFamily = { tag: 'Principals', etag: principalTag, history: 'since' } as const;
+
+const stxTexts = {
+  inbound: {
+    operationId: 'getPrincipalStxInbound',
+    summary: 'STX received by a principal',
+    description: 'Returns the STX transfers and mints that a principal received, newest first.',
+  },
+  outbound: {
+    operationId: 'getPrincipalStxOutbound',
+    summary: 'STX sent by a principal',
+    description: 'Returns the STX transfers and burns that a principal sent, newest first.',
+  },
+};
+
+const stxTransfers = (direction: keyof typeof stxTexts) =>
+  route({
+    ...transferFamily,
+    path: `/extended/v3/principals/{principal}/transfers/stx/${direction}`,
+    ...stxTexts[direction],
+    params: { principal: PrincipalParameter },
+    query: cursorQuery,
+    response: CursorPage(StxTransfer),
+    handle: ({ params: { principal }, query, read }) => {
+      const list = cursorList(`stx-${direction} ${principal}`, query);
+      return list.page(read.transfers.stx(principal, direction, ...list.start), stxTransfer);
+    },
+  });
+
+export const transfers = [
+  stxTransfers('inbound'),
+  stxTransfers('outbound'),
+  route({
+    ...transferFamily,
+    path: '/extended/v3/principals/{principal}/transfers/ft/{asset_identifier}',
+    operationId: 'getPrincipalFtTransfers',
+    summary: 'Transfers of a fungible token by a principal',
+    description:
+      'Returns the transfers, mints and burns of one fungible token that a principal sent or received, newest first.',
+    params: { principal: PrincipalParameter, asset_identifier: AssetParameter },
+    query: cursorQuery,
+    response: CursorPage(FtTransfer),
+    handle: ({ params: { principal, asset_identifier: asset }, query, read }) => {
+      const list = cursorList(`ft-transfers ${principal} ${asset}`, query);
+      return list.page(read.transfers.ft(principal, asset, ...list.start), ftTransfer);
     },
   }),
 ];

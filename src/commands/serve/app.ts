@@ -27,8 +27,7 @@ import { faucetRoutes } from '../../api/v1/faucets.ts';
 import { feeRate, mempool as mempoolV1 } from '../../api/v1/mempool.ts';
 import { search } from '../../api/v1/search.ts';
 import { stacking, stackingRedirects } from '../../api/v1/stacking.ts';
-import { stxSupplies } from '../../api/v1/stx-supply.ts';
-import { tokensV1 } from '../../api/v1/tokens.ts';
+import { stxSupplies, tokensV1 } from '../../api/v1/tokens.ts';
 import { transactionEvents, transactions as transactionsV1 } from '../../api/v1/transactions.ts';
 import { addressBalancesV2, addressTransactionsV2 } from '../../api/v2/addresses.ts';
 import { blocks as blocksV2, burnBlocks } from '../../api/v2/blocks.ts';
@@ -38,7 +37,7 @@ import { contractRoutes } from '../../api/v2/smart-contracts.ts';
 import { balanceChanges, balances, balancesOfMany, principals } from '../../api/v3/principals.ts';
 import { smartContracts } from '../../api/v3/smart-contracts.ts';
 import { staking } from '../../api/v3/staking.ts';
-import { tokens } from '../../api/v3/tokens.ts';
+import { tokens, transfers } from '../../api/v3/tokens.ts';
 import {
   blocks,
   manyTransactions,
@@ -46,7 +45,6 @@ import {
   search as transactionSearch,
   transactions,
 } from '../../api/v3/transactions.ts';
-import { transfers } from '../../api/v3/transfers.ts';
 import type { Clock } from '../../base/clock.ts';
 import { atMost, type Turns } from '../../base/turns.ts';
 import { consoleRoutes, notFoundPage } from '../../console/routes.ts';

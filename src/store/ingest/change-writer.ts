@@ -3,7 +3,7 @@
  * subscribers poll.
  */
 import type { Database } from 'bun:sqlite';
-import type { Change } from '../model/change.ts';
+import type { Change } from '../model/block.ts';
 import { type ChangeKind, MEMPOOL_STATE, storedChange } from '../rows/enums.ts';
 import { query } from '../rows/statement.ts';
 import { table } from '../rows/table.ts';

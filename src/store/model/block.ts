@@ -1,7 +1,7 @@
-/** Models of blocks of Stacks and Bitcoin, microblocks and tenures. */
+/** Models of blocks of Stacks and Bitcoin, microblocks and tenures, and of changes of the chain and the mempool. */
 import type { ExecutionCost } from '../../chain/block.ts';
 import type { TransactionType } from '../../codec/transaction.ts';
-import type { MempoolStatus } from '../rows/enums.ts';
+import type { ChangeKind, MempoolStatus } from '../rows/enums.ts';
 
 export interface ChainTip {
   height: number;
@@ -195,4 +195,12 @@ export interface BlockWindow {
   /** Unix seconds, both included: it begins with the first block since then, and ends before the first one that is later. */
   since: number | null;
   until: number | null;
+}
+
+/** A change for subscribers. Ids ascend. */
+export interface Change {
+  id: number;
+  kind: ChangeKind;
+  /** Index block hash or transaction id. */
+  subject: Uint8Array;
 }

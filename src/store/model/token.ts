@@ -1,5 +1,6 @@
 /** Models of balances, holders and transfers of STX and tokens. */
 
+import type { AssetAction } from '../../chain/block.ts';
 import type { TokenFamily } from '../../chain/token-contracts.ts';
 import type { TokenJobState, TokenWork } from '../rows/enums.ts';
 import type { OffsetPage } from './page.ts';
@@ -44,6 +45,20 @@ export interface StxTransfer extends Move {
 /** An event of an instance. The transaction is null unless the request includes it. */
 export interface NftEvent extends PositionedEvent<Extract<AssetEvent, { kind: 'nft' }>> {
   transaction: TransactionDetail | null;
+}
+
+/** An event of an instance with its place, for subscribers. */
+export interface NftMove {
+  txId: Uint8Array;
+  txIndex: number;
+  blockHeight: number;
+  eventIndex: number;
+  action: AssetAction;
+  asset: string;
+  /** Serialized Clarity value. */
+  value: Uint8Array;
+  sender: string | null;
+  recipient: string | null;
 }
 
 /** A mint, with the present owner of its instance; null if that is burnt. */

@@ -1,7 +1,9 @@
 /** Reads the changes after a change, and the principals and tokens that a block concerns. */
 import type { Database } from 'bun:sqlite';
 import { positionsOf } from '../../chain/position.ts';
-import type { BlockParties, Change, NftMove, OrphanedParts } from '../model/change.ts';
+import type { AddressTransaction } from '../model/account.ts';
+import type { Change } from '../model/block.ts';
+import type { NftMove } from '../model/token.ts';
 import { assetEventOf, EVENT_KIND, PAYLOAD, storedChange } from '../rows/enums.ts';
 import { query, type Stored, statements } from '../rows/statement.ts';
 import { addressTransactionsOf, nftEventsOf, type OrphanQueries } from './blocks/orphans.ts';
@@ -39,6 +41,21 @@ interface TransactionRow
 type EventRow = Stored<'events', 'position' | 'sender_id' | 'recipient_id'>;
 
 type NftRow = Omit<NftMove, 'blockHeight' | 'action'> & Stored<'events', 'kind'>;
+
+/** Transactions and principals of a block, in the order of their first occurrence. */
+interface BlockParties {
+  txIds: Uint8Array[];
+  /** Senders, sponsors, recipients, contracts, the parties of asset events and locks, and recipients of matured rewards. */
+  principals: string[];
+}
+
+/** The parts of an orphaned block that subscribers are notified of. */
+interface OrphanedParts {
+  txIds: Uint8Array[];
+  nftEvents: NftMove[];
+  /** The transactions with their effects on the wanted principals, the last transaction first. */
+  addressTransactions(isWanted: (principal: string) => boolean): Iterable<[principal: string, AddressTransaction]>;
+}
 
 export function changeQueries(db: Database, orphans: Pick<OrphanQueries, 'block'>) {
   const { newest, after, transactions, events, rewarded, nftEvents } = statements(db, sql);

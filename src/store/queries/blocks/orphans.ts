@@ -7,7 +7,7 @@ import { networkOf, TESTNET_CHAIN_ID } from '../../../chain/network.ts';
 import { blockOfPayload, type EntryReader } from '../../files/payload-source.ts';
 import type { AddressTransaction } from '../../model/account.ts';
 import type { BlockSearch } from '../../model/block.ts';
-import type { NftMove } from '../../model/change.ts';
+import type { NftMove } from '../../model/token.ts';
 import type { AssetEvent, FoundInForks, TransactionEvent } from '../../model/transaction.ts';
 import { optional, query, type Stored, statements } from '../../rows/statement.ts';
 import type { MempoolQueries } from '../mempool.ts';
