@@ -1,4 +1,5 @@
 /** Commands on a data directory with a missing or damaged file: the error names the file and the right remedy. */
+import { Database } from 'bun:sqlite';
 import { afterAll, expect, test } from 'bun:test';
 import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -17,21 +18,21 @@ afterAll(() => {
 });
 /** An archive that doesn't exist yet. */
 const archive = join(places.path, 'archive');
+const recording = join(places.path, 'recording.tsv');
+writeFileSync(recording, '');
 
-test.each<[words: string[]]>([
-  [['check']],
-  [['check', '--deep']],
-  [['status']],
-  [['status', '--tables']],
-  [['backup', archive]],
-])('with an intact journal but no index, %p names stackside rebuild', async (words) => {
-  using directory = copyOf(whole);
-  for (const suffix of ['', '-wal', '-shm']) rmSync(indexPath(directory.path) + suffix, { force: true });
-  expect(await problemOf(...words, '--data', directory.path)).toBe(
-    `The index ${indexPath(directory.path)} is missing, but ${directory.path} contains a journal.\n` +
-      'Rebuild the index from its journal: stackside rebuild.\n',
-  );
-});
+test.each(['check', 'check --deep', 'status', 'status --tables', 'backup'])(
+  'with an intact journal but no index, %s names stackside rebuild',
+  async (command) => {
+    const words = [...command.split(' '), ...(command === 'backup' ? [archive] : [])];
+    using directory = copyOf(whole);
+    for (const suffix of ['', '-wal', '-shm']) rmSync(indexPath(directory.path) + suffix, { force: true });
+    expect(await problemOf(...words, '--data', directory.path)).toBe(
+      `The index ${indexPath(directory.path)} is missing, but ${directory.path} contains a journal.\n` +
+        'Rebuild the index from its journal: stackside rebuild.\n',
+    );
+  },
+);
 
 test('with an index but no journal of it, status prints the state, and then the problem with a remedy', async () => {
   using directory = copyOf(whole);
@@ -58,21 +59,56 @@ const cutOff = (path: string): void => {
   writeFileSync(path, bytes.subarray(0, (bytes.length >> 13) << 12));
 };
 
+/** Drops a table, as an index of another development version may lack it. */
+const drop = (table: string) => (path: string) => {
+  using db = new Database(path);
+  db.run(`DROP TABLE ${table}`);
+};
+
+const RESTORE = 'Restore a backup into a new directory: stackside restore ARCHIVE --data NEW.';
+const RESTORE_OR_LIST = `${RESTORE} stackside check lists all damage.`;
+const REBUILD = 'Rebuild the index from its journal: stackside rebuild.';
+
 test.each([
-  ['journal', journalPath, 'Restore a backup into a new directory: stackside restore ARCHIVE --data NEW.'],
-  ['index', indexPath, 'Rebuild the index from its journal: stackside rebuild.'],
-] as const)('with a damaged %s, commands name the remedy of this file', async (kind, pathIn, remedy) => {
+  ['journal is cut off', journalPath, cutOff, 'is damaged.', RESTORE, ['integrity', `is damaged. ${RESTORE}`]],
+  [
+    'journal lacks a table',
+    journalPath,
+    drop('chain'),
+    'is damaged: its table chain is missing.',
+    RESTORE_OR_LIST,
+    ['schema', 'chain differs'],
+  ],
+  ['index is cut off', indexPath, cutOff, 'is damaged.', REBUILD, ['integrity', `is damaged. ${REBUILD}`]],
+  [
+    'index lacks a table',
+    indexPath,
+    drop('blocks'),
+    'is damaged: its table blocks is missing.',
+    REBUILD,
+    ['schema', 'its table blocks is missing'],
+  ],
+] as const)('if the %s, commands name the remedy, and check finds the damage', async (...row) => {
+  const [, pathIn, damage, named, remedy, [check, problem]] = row;
   using directory = copyOf(whole);
   const path = pathIn(directory.path);
-  cutOff(path);
-  const problem = `${path} is damaged.`;
-  const others = { journal: [['export'], ['rebuild']], index: [['export', '--table', 'v1_blocks']] };
-  const commands = [['status'], ['backup', archive], ...others[kind]];
-  for (const words of commands) {
-    expect([words, await problemOf(...words, '--data', directory.path)]).toEqual([words, `${problem}\n${remedy}\n`]);
+  damage(path);
+  const [kind, commands] =
+    pathIn === journalPath
+      ? ['journal', [['export'], ['rebuild']]]
+      : [
+          'index',
+          [
+            ['export', '--table', 'v1_blocks'],
+            ['import', recording],
+          ],
+        ];
+  for (const words of [['status'], ['backup', archive], ...commands]) {
+    const printed = await problemOf(...words, '--data', directory.path);
+    expect([words, printed]).toEqual([words, `${path} ${named}\n${remedy}\n`]);
   }
   expect(checkDirectory(directory.path).filter(({ problems }) => problems.length > 0)).toEqual([
-    { name: `integrity of the ${kind} file`, problems: [`${problem} ${remedy}`] },
+    { name: `${check} of the ${kind} file`, problems: [expect.stringContaining(problem)] },
   ]);
 });
 

@@ -22,7 +22,7 @@ const BATCH_ENTRIES = 16;
 
 /**
  * Reads the entries of the batches of a share, and prepares them.
- * @throws OperatorError if an entry is damaged, JournalDamagedError if the file is
+ * @throws OperatorError if an entry is damaged, DamagedFileError if the file is
  */
 export function* preparedEntries(
   { directory, upTo }: JournalSource,

@@ -13,7 +13,7 @@ import type { ValueIndex } from '../model/contract.ts';
 import { valueIndexes } from '../queries/contracts/value-search.ts';
 import type { Stored } from '../rows/statement.ts';
 import { type CheckResult, CheckRun, type CheckWatch } from './checks.ts';
-import { checkIndexSchema, checkJournal, checkPages, checkViews } from './files.ts';
+import { checkIndexSchema, checkJournal, checkPages, checkViews, opened } from './files.ts';
 import { checkTables } from './tables.ts';
 
 /** Number of checks that are not deep: pages and schema of both files, views, entries of the journal, and whether it fits. */
@@ -22,8 +22,8 @@ const FILE_CHECKS = 7;
 /** @returns the position of the index; null if it can't be read */
 function checkIndex(run: CheckRun, directory: string): Head | null {
   if (!checkPages(run, indexPath(directory), 'index')) return null;
-  using db = openReader(directory);
-  if (!checkIndexSchema(run, db)) return null;
+  using db = opened(run, 'schema of the index file', () => openReader(directory));
+  if (db === null || !checkIndexSchema(run, db)) return null;
   checkViews(run, db);
   return positionIn(db);
 }

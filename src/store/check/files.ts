@@ -5,15 +5,9 @@ import { memoize } from '../../base/cache.ts';
 import { parsedJson } from '../../base/json.ts';
 import { onFile, operatorErrorOf } from '../../base/system-errors.ts';
 import { SKIPPED_PATH, type SkippedMessage } from '../../chain/payload-reader.ts';
-import { openToRead } from '../files/connection.ts';
+import { DamagedFileError, openToRead } from '../files/connection.ts';
 import { journalPath } from '../files/database.ts';
-import {
-  JOURNAL_SCHEMA,
-  JournalDamagedError,
-  type JournalReader,
-  openJournalReader,
-  requirePresentVersion,
-} from '../files/journal.ts';
+import { JOURNAL_SCHEMA, type JournalReader, openJournalReader, requirePresentVersion } from '../files/journal.ts';
 import { fitOf } from '../files/journal-link.ts';
 import { missingSecondaryIndexes, schema } from '../files/secondary-indexes.ts';
 import type { Head } from '../log/entry.ts';
@@ -103,6 +97,17 @@ export const checkPages = (run: CheckRun, path: string, what: string): boolean =
     }),
   );
 
+/** Opens a file; null if it is damaged, which is a finding of the named check. */
+export function opened<File>(run: CheckRun, check: string, open: () => File): File | null {
+  try {
+    return open();
+  } catch (error) {
+    if (!(error instanceof DamagedFileError)) throw error;
+    run.add({ name: check, problems: [error.message] });
+    return null;
+  }
+}
+
 const missingWords = (indexes: number): string[] =>
   indexes === 0
     ? []
@@ -154,17 +159,6 @@ function isJournalSchema(run: CheckRun, path: string): boolean {
   return run.examine('schema of the journal file', () => differingSchema(db, JOURNAL_SCHEMA));
 }
 
-/** Opens the journal; null if entries are missing at an end, which is a finding. */
-function openJournal(run: CheckRun, directory: string): JournalReader | null {
-  try {
-    return openJournalReader(directory);
-  } catch (error) {
-    if (!(error instanceof JournalDamagedError)) throw error;
-    run.add({ name: 'entries of the journal', problems: [error.message] });
-    return null;
-  }
-}
-
 /**
  * Checks the journal's file and entries, and whether the index was made from it.
  * @param position of the index; null if it can't be read
@@ -178,7 +172,7 @@ export function checkJournal(run: CheckRun, directory: string, position: Head | 
   }
   if (!checkPages(run, path, 'journal')) return;
   if (!isJournalSchema(run, path)) return;
-  using journal = openJournal(run, directory);
+  using journal = opened(run, 'entries of the journal', () => openJournalReader(directory));
   if (journal === null) return;
   checkEntries(run, journal);
   run.examine('journal and index belong together', () =>

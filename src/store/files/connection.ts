@@ -158,6 +158,23 @@ export function requireKind(db: Database, file: string, kind: FileKind): void {
   );
 }
 
+/** A file has lost content: its pages can't be read, or tables or rows are missing. */
+export class DamagedFileError extends OperatorError {
+  /** @param damage the end of a sentence, without its full stop */
+  constructor(file: string, damage: string, remedy: string, options?: ErrorOptions) {
+    super(`${file} is damaged: ${damage}.`, remedy, options);
+  }
+}
+
+/** Requires that a file has the tables that a schema creates. @throws DamagedFileError with the remedy */
+export function requireTables(db: Database, file: string, schema: string, remedy: string): void {
+  const rows = db.query<{ name: string }, []>("SELECT name FROM sqlite_schema WHERE type = 'table'").all();
+  const stored = new Set(rows.map(({ name }) => name));
+  for (const [, name = ''] of schema.matchAll(/CREATE (?:VIRTUAL )?TABLE (\w+)/g)) {
+    if (!stored.has(name)) throw new DamagedFileError(file, `its table ${name} is missing`, remedy);
+  }
+}
+
 /** Writes the kind and version of a file, in the open transaction. */
 export function markFile(db: Database, { id }: FileKind, version: number): void {
   db.run(`PRAGMA application_id = ${id}`);

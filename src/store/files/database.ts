@@ -8,12 +8,14 @@ import {
   AUTOCHECKPOINT_PAGES,
   type Connect,
   type Connection,
+  DamagedFileError,
   type FileKind,
   kindOf,
   markFile,
   openToRead,
   openToWrite,
   requireKind,
+  requireTables,
   setUp,
   sortingIn,
   unreleasedFile,
@@ -22,6 +24,8 @@ import {
 import { makePrivateDirectory } from './private-files.ts';
 import { leaveOutSecondaryIndexes, schema } from './secondary-indexes.ts';
 import { requireFinished } from './unfinished.ts';
+
+const REBUILD = 'Rebuild the index from its journal: stackside rebuild.';
 
 /** Indexes. schema.sql creates their tables. */
 export const INDEX: FileKind = { name: 'an index', id: 0x53_54_49_58 };
@@ -148,7 +152,7 @@ export function openWriter(directory: string, options: WriterOptions = {}): Conn
       db.run(`PRAGMA wal_autocheckpoint = ${LOG_PAGES[load]}`);
       if (maxBytes !== undefined) db.run(`PRAGMA max_page_count = ${Math.floor(maxBytes / pageSizeOf(db))}`);
       bringUpToDate(db, path, { load, addedSteps, views });
-      requireOneRows(db, path);
+      requireIndexTables(db, path);
       hadStatistics = dropStatistics(db);
     });
   const db = open();
@@ -161,14 +165,11 @@ export function openWriter(directory: string, options: WriterOptions = {}): Conn
 /** Tables with exactly one row, which is created with the table. */
 export const oneRowTables = ['progress'] as const;
 
-/** @throws OperatorError if a table lacks its one row */
-function requireOneRows(db: Database, path: string): void {
-  const table = oneRowTables.find((name) => db.query(`SELECT 1 FROM ${name}`).get() === null);
-  if (table === undefined) return;
-  throw new OperatorError(
-    `${path} is damaged: its table ${table} is empty.`,
-    'Rebuild the index from its journal: stackside rebuild.',
-  );
+/** @throws DamagedFileError if the index lacks a table, or a table lacks its one row */
+export function requireIndexTables(db: Database, path: string): void {
+  requireTables(db, path, schema, REBUILD);
+  const empty = oneRowTables.find((name) => db.query(`SELECT 1 FROM ${name}`).get() === null);
+  if (empty !== undefined) throw new DamagedFileError(path, `its table ${empty} is empty`, REBUILD);
 }
 
 /** @throws OperatorError if a directory has no index or can't be read, or a restore or a fill into it is not finished */
@@ -177,10 +178,7 @@ export function requireIndex(directory: string): void {
   const path = indexPath(directory);
   if (isPresent(path)) return;
   if (isPresent(journalPath(directory))) {
-    throw new OperatorError(
-      `The index ${path} is missing, but ${directory} contains a journal.`,
-      'Rebuild the index from its journal: stackside rebuild.',
-    );
+    throw new OperatorError(`The index ${path} is missing, but ${directory} contains a journal.`, REBUILD);
   }
   throw new OperatorError(
     `No index found at ${path}.`,
@@ -190,7 +188,7 @@ export function requireIndex(directory: string): void {
 
 /**
  * Opens a connection that only reads; any number may be open, also in other processes.
- * @throws OperatorError if there is no index, or one of another version
+ * @throws OperatorError if there is no index, or one of another version, DamagedFileError if it lacks a table
  */
 export function openReader(directory: string): Connection {
   requireIndex(directory);
@@ -208,6 +206,6 @@ export function openReader(directory: string): Connection {
         'Run the same version as the process that writes the index, and start that process first.',
       );
     }
-    requireOneRows(db, path);
+    requireIndexTables(db, path);
   });
 }

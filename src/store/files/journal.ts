@@ -15,12 +15,14 @@ import { query } from '../rows/statement.ts';
 import {
   AUTOCHECKPOINT_PAGES,
   type Connect,
+  DamagedFileError,
   type FileKind,
   kindOf,
   markFile,
   openToRead,
   openToWrite,
   requireKind,
+  requireTables,
   rollBack,
   setPatience,
   setUp,
@@ -108,13 +110,9 @@ function importProgress(db: Database) {
 const REMEDY =
   'Restore a backup into a new directory: stackside restore ARCHIVE --data NEW. stackside check lists all damage.';
 
-/** The journal's file has lost content: pages can't be read, or entries are missing. */
-export class JournalDamagedError extends OperatorError {
-  /** @param what is damaged, as a sentence without its full stop */
-  constructor(file: string, what: string, options?: ErrorOptions) {
-    super(`${file} is damaged: ${what}.`, REMEDY, options);
-  }
-}
+/** @param damage the end of a sentence, without its full stop */
+const damaged = (file: string, damage: string, options?: ErrorOptions): DamagedFileError =>
+  new DamagedFileError(file, damage, REMEDY, options);
 
 /**
  * The error for an entry that is missing or damaged, which is never applied, exported or served.
@@ -172,13 +170,13 @@ const rows = `
          CASE e.id WHEN 1 THEN zeroblob(32) ELSE (SELECT value FROM chain WHERE id = e.id - 1) END AS previous
     FROM events e LEFT JOIN chain c ON c.id = e.id`;
 
-/** Reads from the file. @throws JournalDamagedError if pages are damaged */
+/** Reads from the file. @throws DamagedFileError if pages are damaged */
 function readChecked<T>(file: string, look: () => T): T {
   try {
     return look();
   } catch (cause) {
     if (unavailable(cause)?.failure !== 'damaged') throw cause;
-    throw new JournalDamagedError(file, "some of its pages can't be read", { cause });
+    throw damaged(file, "some of its pages can't be read", { cause });
   }
 }
 
@@ -197,23 +195,24 @@ interface Ends {
 const orNone = (id: number | null): string => (id === null ? 'none' : `event ${id}`);
 
 /**
- * Requires that the events of a journal and their chain values begin with entry 1 and end with the same entry. Rows that vanish
- * at an end leave no hole that a walk over the entries would find.
- * @throws JournalDamagedError
+ * Requires that a journal has its tables, and that its events and their chain values begin with entry 1 and end with the same
+ * entry. Rows that vanish at an end leave no hole that a walk over the entries would find.
+ * @throws DamagedFileError
  */
-function requireEnds(db: Database, file: string): void {
+function requireTablesAndEnds(db: Database, file: string): void {
+  readChecked(file, () => requireTables(db, file, JOURNAL_SCHEMA, REMEDY));
   const row = readChecked(file, () => db.query<Ends, []>(ends).get());
   if (row === null) throw new Error('an aggregate has a row');
   const { first, last, firstChain, lastChain } = row;
   if (last !== lastChain) {
     const which = `its last event is ${orNone(last)}, but its last chain value belongs to ${orNone(lastChain)}`;
-    throw new JournalDamagedError(file, which);
+    throw damaged(file, which);
   }
   if (first !== firstChain) {
     const which = `its first event is ${orNone(first)}, but its first chain value belongs to ${orNone(firstChain)}`;
-    throw new JournalDamagedError(file, which);
+    throw damaged(file, which);
   }
-  if (first !== null && first !== 1) throw new JournalDamagedError(file, `it begins with event ${first}`);
+  if (first !== null && first !== 1) throw damaged(file, `it begins with event ${first}`);
 }
 
 interface PathCount {
@@ -277,7 +276,7 @@ function journalReads(db: Database, file: string) {
 
     /**
      * The entry, or undefined if the id is unknown.
-     * @throws OperatorError if it is damaged, JournalDamagedError if it can't be read
+     * @throws OperatorError if it is damaged, DamagedFileError if it can't be read
      */
     read(id: number): Entry | undefined {
       const row = reading(() => byId.get(id));
@@ -286,7 +285,7 @@ function journalReads(db: Database, file: string) {
 
     /**
      * All entries after `id`, oldest first, including entries appended during the read.
-     * @throws OperatorError at a missing or damaged entry, JournalDamagedError at one that can't be read
+     * @throws OperatorError at a missing or damaged entry, DamagedFileError at one that can't be read
      */
     *after(id: number): Generator<Entry> {
       let previousId = id;
@@ -303,8 +302,8 @@ export type JournalReads = ReturnType<typeof journalReads>;
 
 /**
  * Opens a journal to read it while another process writes.
- * @throws JournalDamagedError if entries are missing at an end, OperatorError if there is no journal, it is of another kind or
- *   version, or a restore into the directory is unfinished
+ * @throws DamagedFileError if a table or an entry at an end is missing. OperatorError if there is no journal, it is of another
+ *   kind or version, or a restore into the directory is unfinished
  */
 export function openJournalReader(directory: string) {
   requireFinished(directory);
@@ -314,7 +313,7 @@ export function openJournalReader(directory: string) {
   }
   const db = setUp(openToRead(path), (opened) => {
     requirePresentVersion(opened, path);
-    requireEnds(opened, path);
+    requireTablesAndEnds(opened, path);
   });
   const reads = journalReads(db, path);
   const counts = query<{ events: number; values: number }>`
@@ -334,12 +333,12 @@ export function openJournalReader(directory: string) {
     ...reads,
     /**
      * The number of entries. Counts all rows, which reads a part of each page.
-     * @throws JournalDamagedError if entries are missing
+     * @throws DamagedFileError if entries are missing
      */
     entries(): number {
       const { expected, events = 0, values = 0 } = readCounts();
       if (events === expected && values === expected) return expected;
-      throw new JournalDamagedError(path, `of ${expected} entries it has ${events}, and ${values} chain values`);
+      throw damaged(path, `of ${expected} entries it has ${events}, and ${values} chain values`);
     },
     close: () => db.close(),
     [Symbol.dispose]: () => db.close(),
@@ -359,7 +358,7 @@ export type Journal = ReturnType<typeof openJournal>;
  * Opens the journal of a data directory, and creates it if it is missing.
  * Commits are synced to disk: after {@link Journal.commit} returned, a commit survives a loss of power.
  * @param connect opens its file
- * @throws JournalDamagedError if entries are missing at an end, OperatorError if it is of another kind or version
+ * @throws DamagedFileError if a table or an entry at an end is missing. OperatorError if it is of another kind or version
  */
 export function openJournal(directory: string, connect: Connect = openToWrite) {
   makePrivateDirectory(directory);
@@ -367,7 +366,7 @@ export function openJournal(directory: string, connect: Connect = openToWrite) {
   const db = setUp(connect(path, 'FULL'), (opened) => {
     opened.run(`PRAGMA wal_autocheckpoint = ${AUTOCHECKPOINT_PAGES}`);
     makeIfEmpty(opened, path);
-    requireEnds(opened, path);
+    requireTablesAndEnds(opened, path);
   });
   const addEvent = db.prepare<null, [number, number, string, Uint8Array]>('INSERT INTO events VALUES (?1, ?2, ?3, ?4)');
   const addChain = db.prepare<null, [number, Uint8Array]>('INSERT INTO chain VALUES (?1, ?2)');

@@ -6,7 +6,16 @@ import { onFile } from '../../base/system-errors.ts';
 import type { Head } from '../log/entry.ts';
 import type { Stored } from '../rows/statement.ts';
 import { openToRead, openWithoutTrace, requireKind, setUp, versionOf } from './connection.ts';
-import { INDEX, type IndexFate, indexFate, indexPath, journalPath, openReader, requireIndex } from './database.ts';
+import {
+  INDEX,
+  type IndexFate,
+  indexFate,
+  indexPath,
+  journalPath,
+  openReader,
+  requireIndex,
+  requireIndexTables,
+} from './database.ts';
 import { JOURNAL, JOURNAL_VERSION, openJournalReader } from './journal.ts';
 import { fitOf, positionIn } from './journal-link.ts';
 import { missingSecondaryIndexes } from './secondary-indexes.ts';
@@ -146,11 +155,14 @@ export interface DataState {
 
 /**
  * Reads the state of a directory that no process writes.
- * @throws OperatorError if the index has another kind, SQLiteError if it isn't a database
+ * @throws OperatorError if the index has another kind or lacks a table, SQLiteError if it isn't a database
  */
 export function dataStateOf(directory: string): DataState {
   const path = indexPath(directory);
-  using db = setUp(openToRead(path), (opened) => requireKind(opened, path, INDEX));
+  using db = setUp(openToRead(path), (opened) => {
+    requireKind(opened, path, INDEX);
+    requireIndexTables(opened, path);
+  });
   const progress = db
     .query<{ chainId: number | null; id: number; chain: Uint8Array; identity: string | null }, []>(
       `SELECT chain_id AS chainId, journal_id AS id, journal_chain AS chain, lower(hex(log_identity)) AS identity
