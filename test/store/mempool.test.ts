@@ -9,6 +9,7 @@ import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
 import type { MempoolRows } from '../../src/store/ingest/mempool-rows.ts';
 import { nonceRivals } from '../../src/store/ingest/nonce-rivals.ts';
 import type { MempoolRow, Spends } from '../../src/store/ingest/stored-rows.ts';
+import { chainTransactions } from '../codec/chain-transactions.ts';
 import { type OpenIngest, openNew } from '../support/data/ingest.ts';
 import {
   alice,
@@ -70,7 +71,8 @@ test('of an orphaned block, only transactions that somebody broadcast are pendin
   ].map((payload, nonce) => signed(alice, nonce, 0, payload));
   const [sent, root] = [transfer(bob, 0, 200), block(null, 'root')];
   const operation = receipt({ id: hashOf('operation'), raw: '0x00' }, 3);
-  const orphan = block(root, 'orphan', [...made.map(receipt), receipt(sent, 2), operation]);
+  const { txId: id, raw } = chainTransactions.find(({ title }) => title.endsWith('unsigned, chain id 0'))!;
+  const orphan = block(root, 'orphan', [...made.map(receipt), receipt(sent, 2), operation, receipt({ id, raw }, 4)]);
   for (const { event } of [root, orphan, ...blocksOn(root, 'one', 'two')]) open.ingest.receive(event);
   expect(statesIn(open)).toEqual({ [sent.id]: 0 });
 });
