@@ -10,6 +10,7 @@ import type { Clock } from '../base/clock.ts';
 import { withoutCredentials } from '../base/credentials.ts';
 import { OperatorError, TemporaryError } from '../base/errors.ts';
 import { writeWhole } from '../base/files.ts';
+import { duration } from '../base/format.ts';
 import { parsedJson } from '../base/json.ts';
 import { onFile } from '../base/system-errors.ts';
 import { isLoopback, parseAddress } from '../http/hosts.ts';
@@ -19,7 +20,7 @@ import { webSource } from '../storage/remote.ts';
 import type { SizeBounds } from '../storage/transfer.ts';
 import { FILE_MODE, makePrivateDirectory } from '../store/files/private-files.ts';
 import { sameChain } from '../store/log/entry.ts';
-import { ArchiveDamagedError, Identity, identityBytes, readIdentity } from './archive.ts';
+import { ArchiveDamagedError, Identity, identityBytes, readIdentity, requireIdentity } from './archive.ts';
 import { IDENTITY } from './archive-directory.ts';
 import { type ArchiveHead, ArchiveUntrustedError, HEAD, readHead } from './head.ts';
 import { parseSegmentName, readSegment, SegmentError, segmentContent } from './segment.ts';
@@ -203,6 +204,27 @@ export const filesAt = (locationText: string, directory: string | null, clock: C
   const location = archiveLocation(locationText);
   return isWeb(location) ? webFiles(location, clock) : objectStoreAt(location, directory);
 };
+
+/** Milliseconds until a reader is told that the archive doesn't answer, before all attempts have failed. */
+const NOTICE_MS = 20_000;
+
+interface Waiting {
+  location: string;
+  clock: Pick<Clock, 'after'>;
+  /** Called with the reason if the archive hasn't answered for a while: the attempts to reach it take minutes. */
+  late: (reason: string) => void;
+}
+
+/** Opens an archive and reads its identity. @throws OperatorError if there is no archive */
+export async function openPatiently({ location, clock, late }: Waiting, open: () => Promise<ObjectStoreReads>) {
+  const cancel = clock.after(NOTICE_MS, () => late(`${location} has not answered for ${duration(NOTICE_MS / 1_000)}`));
+  try {
+    const store = await open();
+    return { store, identity: await requireIdentity(store) };
+  } finally {
+    cancel();
+  }
+}
 
 /** @throws OperatorError unless the reader gives exactly one of a key and --archive-unsigned */
 function requireTrust(location: string, { archivePublicKey, archiveUnsigned }: Trust): void {

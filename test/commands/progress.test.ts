@@ -2,15 +2,18 @@ import { describe, expect, spyOn, test } from 'bun:test';
 import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseSegmentName } from '../../src/archive/segment.ts';
+import { newPrivateKey, parseSigner } from '../../src/archive/signing.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { OperatorError } from '../../src/base/errors.ts';
 import { progressLines, progressReport, secondaryIndexReport } from '../../src/commands/cli/progress.ts';
-import { runRestore } from '../../src/commands/data/archive.ts';
+import { reportArchive, runRestore } from '../../src/commands/data/archive.ts';
 import { readSettings } from '../../src/settings/config.ts';
 import { directoryFiles } from '../../src/storage/location.ts';
 import { archive } from '../support/data/archive.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
 import { ingestOf, simulatedEvents } from '../support/data/ingest.ts';
+import { webServer } from '../support/servers/web-server.ts';
+import { until } from '../support/time/until.ts';
 
 /** Returns its lines after this number of milliseconds. */
 function linesAfter(milliseconds: number, isTTY: boolean, size: number | null): string[] {
@@ -96,4 +99,33 @@ describe('on a terminal, a restore', () => {
     expect(error).toBeInstanceOf(OperatorError);
     expect(written).toMatch(/: entry \d+ of \d+, .*\n$/);
   });
+});
+
+test('restore and archive status print a notice while an archive does not answer', async () => {
+  using places = dataDirectory();
+  using away = webServer(places.path);
+  let open = Promise.withResolvers<null>();
+  away.answer = () => open.promise;
+  const { after } = systemClock;
+  const notices: (() => void)[] = [];
+  using written = spyOn(process.stderr, 'write').mockImplementation(() => true);
+  using _ = spyOn(systemClock, 'after').mockImplementation((milliseconds, call) => {
+    if (milliseconds !== 20_000) return after(milliseconds, call);
+    notices.push(call);
+    return () => void notices.splice(notices.indexOf(call), 1);
+  });
+  const { publicKey } = parseSigner(newPrivateKey())!;
+  const settings = readSettings({ data: join(places.path, 'new'), archivePublicKey: publicKey }, {});
+  for (const run of [() => runRestore(settings, away.url), () => reportArchive(settings, away.url, false)]) {
+    const asked = away.requestedNames.length;
+    const failed = run().catch((error: Error) => error.message);
+    await until(() => away.requestedNames.length > asked, 'the first request');
+    for (const call of notices) call();
+    expect(written.mock.calls).toEqual([[`${away.url} has not answered for 20 s. Still waiting.\n`]]);
+    open.resolve(null);
+    expect(await failed).toBe(`No public archive found at ${away.url}: head.json is missing.`);
+    expect(notices).toEqual([]);
+    written.mockClear();
+    open = Promise.withResolvers();
+  }
 });

@@ -6,15 +6,21 @@ import {
   findEnd,
   type Identity,
   listContents,
-  readIdentity,
   readSealedSegment,
-  requireIdentity,
   type VerifiedObject,
   verifySegments,
 } from '../../archive/archive.ts';
 import { type Backup, backUp } from '../../archive/backup.ts';
 import { listBases, readNewestBase, verifyBases } from '../../archive/base.ts';
-import { archiveLocation, isWeb, openArchive, type Trust, UNSIGNED } from '../../archive/open.ts';
+import {
+  archiveLocation,
+  filesAt,
+  isWeb,
+  openArchive,
+  openPatiently,
+  type Trust,
+  UNSIGNED,
+} from '../../archive/open.ts';
 import { type ArchiveRestoreOptions, restoreArchive, timeText, type Until } from '../../archive/restore.ts';
 import { segmentName } from '../../archive/segment.ts';
 import { ARCHIVE_KEY, loadOrCreateSigner } from '../../archive/signing.ts';
@@ -40,6 +46,13 @@ const lackText = (name: string, entry: number): string =>
 const lacksOpenPart = (name: string, entry: number): void =>
   void process.stderr.write(`${lackText(name, entry)}. They may arrive later.\n`);
 
+/** Opens an archive. Prints a line on stderr while it does not answer. */
+function openWithNotice(locationText: string, open: () => Promise<ObjectStoreReads>) {
+  const { location } = filesAt(locationText, null, systemClock);
+  const late = (reason: string): void => void process.stderr.write(`${reason}. Still waiting.\n`);
+  return openPatiently({ location, clock: systemClock, late }, open);
+}
+
 interface ShownArchive {
   store: ObjectStoreReads;
   identity: Identity;
@@ -62,11 +75,12 @@ async function archiveAt({ archivePublicKey, archiveUnsigned }: Trust, locationT
   const lacks = (name: string, entry: number): void => {
     openFault = lackText(name, entry);
   };
-  const store =
+  const opened = await openWithNotice(location, async () =>
     files !== null && !isSigned
       ? files
-      : await openArchive({ location, directory: null, trust, clock: systemClock, lacks });
-  return { store, identity: await requireIdentity(store), files, openFault: () => openFault };
+      : await openArchive({ location, directory: null, trust, clock: systemClock, lacks }),
+  );
+  return { ...opened, files, openFault: () => openFault };
 }
 
 /** Returns the fault of the first sealed segment that the list of an archive names but its storage lacks; null if there is none. */
@@ -315,8 +329,9 @@ export async function runRestore(
 ): Promise<void> {
   const { data: directory, archiveUnsigned } = settings;
   if (archiveUnsigned) process.stderr.write(`${UNSIGNED}\n`);
-  const archive = await openArchive({ location, directory, trust: settings, clock: systemClock, lacks: lacksOpenPart });
-  process.stdout.write(await restoreFromArchive(settings, archive, choice));
-  const isPublic = (await readIdentity(archive))?.public === true;
-  process.stdout.write(isPublic ? publicKeysText(directory) : privateKeysText(directory));
+  const { store, identity } = await openWithNotice(location, () =>
+    openArchive({ location, directory, trust: settings, clock: systemClock, lacks: lacksOpenPart }),
+  );
+  process.stdout.write(await restoreFromArchive(settings, store, choice));
+  process.stdout.write(identity.public === true ? publicKeysText(directory) : privateKeysText(directory));
 }

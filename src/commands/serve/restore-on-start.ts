@@ -1,6 +1,5 @@
 /** `serve --from`: an empty data directory is restored from an archive before the server starts. */
-import { type Identity, requireIdentity } from '../../archive/archive.ts';
-import { filesAt, loadSeenArchive, openArchive, saveSeenArchive, UNSIGNED } from '../../archive/open.ts';
+import { filesAt, loadSeenArchive, openArchive, openPatiently, saveSeenArchive, UNSIGNED } from '../../archive/open.ts';
 import { restoreArchive } from '../../archive/restore.ts';
 import type { Clock } from '../../base/clock.ts';
 import { OperatorError, TemporaryError } from '../../base/errors.ts';
@@ -15,8 +14,6 @@ import { isUnfinished } from '../../store/files/unfinished.ts';
 
 /** Milliseconds between two lines of the log about a restore. */
 const LOG_INTERVAL_MS = 5_000;
-/** Milliseconds until the log says that the server waits for its archive, before all attempts have failed. */
-const NOTICE_MS = 20_000;
 
 interface StartRestore {
   /** The location of the archive. */
@@ -42,20 +39,11 @@ export const openSource = (
 };
 
 /** Opens the archive at the start of the server, which waits for it. Logs if that takes long. @throws OperatorError */
-async function openAtStart(
-  options: StartRestore,
-  directory: string | null,
-): Promise<{ store: ObjectStoreReads; archive: Identity }> {
+function openAtStart(options: StartRestore, directory: string | null) {
   const { from, settings, clock, log } = options;
   const { location: place } = filesAt(from, settings.data, clock);
-  const reason = `${place} has not answered for ${duration(NOTICE_MS / 1_000)}`;
-  const cancel = clock.after(NOTICE_MS, () => log({ event: 'service_failing', service: 'following', place, reason }));
-  try {
-    const store = await openSource(options, directory);
-    return { store, archive: await requireIdentity(store) };
-  } finally {
-    cancel();
-  }
+  const late = (reason: string) => log({ event: 'service_failing', service: 'following', place, reason });
+  return openPatiently({ location: place, clock, late }, () => openSource(options, directory));
 }
 
 /**
@@ -73,7 +61,7 @@ async function requireSameChain(options: StartRestore, { chainId, position }: Da
     );
   }
   try {
-    const { archive } = await openAtStart(options, directory);
+    const { identity: archive } = await openAtStart(options, directory);
     if (chainId === null || chainId === archive.chain_id) return;
     throw new OperatorError(
       `The archive at ${location} belongs to ${chainWords(archive.chain_id)}, but the data in ${directory} to chain ${chainIdText(chainId)}.`,
@@ -89,7 +77,7 @@ async function requireSameChain(options: StartRestore, { chainId, position }: Da
 async function restore(options: StartRestore): Promise<void> {
   const { settings, clock, log } = options;
   const { data: directory, network: chainId } = settings;
-  const { store, archive } = await openAtStart(options, directory);
+  const { store, identity: archive } = await openAtStart(options, directory);
   const { location } = store;
   log({ event: 'restore_begun', place: location, chain: chainIdText(archive.chain_id) });
   const startedAt = clock.monotonic();
