@@ -3,7 +3,7 @@ import { expect, spyOn, test } from 'bun:test';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { systemClock } from '../../src/base/clock.ts';
-import { list, retry, sendTest, setEnabled, skip, tryFile } from '../../src/commands/hooks/hooks.ts';
+import { backfill, list, retry, sendTest, setEnabled, skip, tryFile } from '../../src/commands/hooks/hooks.ts';
 import {
   definition,
   filtersOf,
@@ -215,4 +215,16 @@ test('a chainhook takes one aligned line of the list, even if its name has a lin
   const { uuid } = (await server.request('POST', '/chainhooks/me', { ...hook, name: 'a\nb\tc' })).body;
   const printed = await outputOf(() => list(connectionOf(server), TEXT));
   expect(printed.split('\n').slice(1)).toEqual([`${uuid}  new          0  a b c`, '']);
+});
+
+test('a backfill that fails while the command waits ends the command with its reason', async () => {
+  const target = receiver();
+  await using server = await hookServer();
+  const uuid = await server.register(target.url, started, STX_EVENTS);
+  server.feed(events);
+  using _ = spyOn(server.hooks.commands, 'runBatches').mockRejectedValue(new Error('block 3 is missing'));
+  const range = { fromHeight: 3, toHeight: 5, dryRun: true };
+  expect(await outputOf(() => backfill(connectionOf(server), uuid, { ...range, wait: true }))).toBe(
+    'The backfill failed at block 3: block 3 is missing',
+  );
 });

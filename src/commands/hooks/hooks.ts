@@ -226,7 +226,7 @@ export async function tryFile(
 
 const POLL_MS = 200;
 
-/** Starts a backfill and prints its state. */
+/** Starts a backfill and prints its state. @throws OperatorError if it fails while the command waits for it */
 export async function backfill(
   connection: Connection,
   uuid: string,
@@ -239,6 +239,12 @@ export async function backfill(
     job = await callFor(BackfillResponse, connection, 'GET', `${hookPath(uuid)}/backfills/${job.id}`);
   }
   printJson(job);
+  if (job.state === 'failed') {
+    throw new OperatorError(
+      `The backfill failed at block ${job.next_height}: ${job.error}`,
+      'Remove the cause; hook_backfill_failed in the log has details. Then start another backfill from that block.',
+    );
+  }
 }
 
 interface RedeliverChoice extends Partial<Range>, Pick<DeliveryChoice, 'state'> {
