@@ -68,6 +68,32 @@ test('stackside demo removes its directory on every way out', async () => {
   expect([starting, leftovers()]).toEqual([0, []]);
 });
 
+test('stackside demo removes the directory of a killed demo, but not of a running one', async () => {
+  using temporary = dataDirectory();
+  const args = ['--api-port', '0'];
+  const [started, ended] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const other = demoIn(temporary.path, args, async (child) => {
+    await ready(child);
+    started.resolve();
+    await ended.promise;
+    child.kill('SIGTERM');
+  });
+  await started.promise;
+  const [kept] = readdirSync(temporary.path);
+  await demoIn(temporary.path, args, async (child) => {
+    await ready(child);
+    child.kill('SIGKILL');
+  });
+  expect(readdirSync(temporary.path)).toHaveLength(2);
+  await demoIn(temporary.path, args, async (child) => {
+    await ready(child);
+    child.kill('SIGTERM');
+  });
+  expect(readdirSync(temporary.path)).toEqual([kept!]);
+  ended.resolve();
+  expect([await other, readdirSync(temporary.path)]).toEqual([0, []]);
+});
+
 test('stackside devnet mines a block when a transaction arrives', async () => {
   const server = await startServer('devnet');
   const call = async (path: string, init?: RequestInit): Promise<Response> => {

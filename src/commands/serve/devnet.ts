@@ -1,5 +1,5 @@
 /** `stackside devnet` and `stackside demo`: serve a simulated chain, for users without a node and for tests of apps. */
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, lstatSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import type { Clock } from '../../base/clock.ts';
@@ -26,7 +26,7 @@ import type { Log } from '../../log.ts';
 import { eventListener } from '../../node/receiver.ts';
 import { readSettings, type Settings, type SettingsOf } from '../../settings/config.ts';
 import type { Sources } from '../../settings/describe.ts';
-import { type Lock, lockState } from '../../store/files/lock.ts';
+import { type Lock, lockState, lockUnfinished } from '../../store/files/lock.ts';
 import { fileSizes } from '../../store/files/status.ts';
 import { clarityEngineUrl } from '../../thread-urls.ts';
 import { stopSignals } from '../cli/output.ts';
@@ -70,12 +70,35 @@ function requireNoData(directory: string): void {
   );
 }
 
+/** Beginning of the names of temporary directories. */
+const TEMPORARY = 'stackside-devnet-';
+
+/**
+ * Removes the temporary directories of this user's devnets that were killed. A running devnet has locked its directory since
+ * before it made the data files.
+ */
+function removeAbandoned(): void {
+  for (const name of readdirSync(tmpdir()).filter((name) => name.startsWith(TEMPORARY))) {
+    const path = join(tmpdir(), name);
+    try {
+      const stats = lstatSync(path);
+      const isOwn = stats.isDirectory() && stats.uid === (process.getuid?.() ?? stats.uid);
+      if (!isOwn || fileSizes(path).size === 0) continue;
+      lockUnfinished(path)[Symbol.dispose]();
+      rmSync(path, { recursive: true, force: true });
+    } catch {
+      // A running devnet holds the lock. A directory that can't be removed stays.
+    }
+  }
+}
+
 /**
  * Makes a temporary directory, which is removed when the process ends: after the devnet stops or fails to start, or when the
  * process exits at once.
  */
 function temporaryData(): { path: string; remove(): void } {
-  const path = mkdtempSync(join(tmpdir(), 'stackside-devnet-'));
+  removeAbandoned();
+  const path = mkdtempSync(join(tmpdir(), TEMPORARY));
   const remove = () => {
     process.off('exit', remove);
     rmSync(path, { recursive: true, force: true });
