@@ -151,6 +151,12 @@ browserTest('the chain returns to a snapshot, and a pending transaction is repla
   await steps.getByRole('button', { name: 'Mine a block' }).waitFor();
   await looksGood(page);
   expect(await steps.getByLabel('Fee').inputValue()).toBe('800');
+  // The page shows the replaced transaction as dropped before the answer arrives, and follows the new one all the same.
+  await page.route('**/stackside/v1/devnet/replace', async (route) => {
+    const response = await route.fetch();
+    await page.getByRole('heading', { name: 'Dropped' }).waitFor();
+    await route.fulfill({ response });
+  });
   await steps.getByRole('button', { name: 'Replace' }).click();
   await page.waitForURL((url) => !url.href.includes(transaction.txid()));
   const [replacement] = (await state(server)).pending;

@@ -25,7 +25,7 @@ import {
   TablePanel,
   TextBlock,
 } from '../../ui/parts.tsx';
-import { go, pathTo } from '../../ui/router.ts';
+import { go, pathTo, url } from '../../ui/router.ts';
 import { BlockLink, ChainText, Principal, Stx } from '../../ui/values.tsx';
 import { pendingCount } from '../chain/mempool.tsx';
 
@@ -326,10 +326,13 @@ export function PendingSteps({ id, fee }: { id: string; fee: string }) {
   const [newFee, setNewFee] = useState(String(2n * BigInt(fee)));
   const mine = () => post('/stackside/v1/devnet/mine', {}, {});
   const drop = () => post('/stackside/v1/devnet/drop', {}, { tx_id: id });
-  const replace = () =>
-    run(() => post('/stackside/v1/devnet/replace', {}, { tx_id: id, fee: newFee.trim() }), 'Replaced the transaction', {
-      onSuccess: ({ tx_id: other }) => go(pathTo('transaction', { id: other })),
-    });
+  async function replaceAndFollow(): Promise<void> {
+    const { path } = url.value;
+    const { tx_id: other } = await post('/stackside/v1/devnet/replace', {}, { tx_id: id, fee: newFee.trim() });
+    // The page may have shown the replaced transaction as dropped by now, without this form.
+    if (url.value.path === path) go(pathTo('transaction', { id: other }));
+  }
+  const replace = () => run(replaceAndFollow, 'Replaced the transaction');
   return (
     <Form class="form row" aria-label="Steps of the simulated node" onSubmit={replace}>
       <Button text="Mine a block" disabled={busy} onClick={() => run(mine, 'Mined a block')} />
