@@ -100,6 +100,22 @@ test('the accounts with the highest fees are in blocks, with any number of accou
   expect(read).toBeLessThan(3 * PROJECTED);
 });
 
+test('a transaction waits for an earlier nonce that offers too little to be read', async () => {
+  // Each account has two: the first offers the least of all, and the second the most.
+  const [sender, nonce] = [`1000 + iif(n > ${HOSTILE / 2}, n - ${HOSTILE / 2}, n)`, `iif(n > ${HOSTILE / 2}, 1, 0)`];
+  const idOf = (n: number): Uint8Array => Uint8Array.fromHex(n.toString(16).padStart(64, '0'));
+  const { found, rows: read } = await projectFlooded(sender, nonce, async ({ mempool }) => ({
+    whole: await mempool.projection(),
+    earlier: await mempool.projected(idOf(HOSTILE / 2)),
+    later: await mempool.projected(idOf(HOSTILE)),
+  }));
+  const { considered, withoutNonce, places } = found.whole;
+  expect([considered, withoutNonce, places.size]).toEqual([PROJECTED, PROJECTED, 0]);
+  expect(found.earlier).toMatchObject({ place: null, awaits: [] });
+  expect(found.later).toMatchObject({ place: null, awaits: [{ for: 'nonce', nonce: 0, txId: idOf(HOSTILE / 2) }] });
+  expect(read).toBeLessThan(3 * PROJECTED);
+});
+
 test('requests for one state of the mempool share a projection, however many they are', async () => {
   const { found: result, rows: read } = await projectFlooded('1000 + n', '0', projection, { projected: PROJECTED }, 20);
   expect(result.places.size).toBe(PROJECTED);
